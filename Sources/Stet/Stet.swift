@@ -11,7 +11,10 @@
 @_exported public import enum StetStore.FeedStart
 @_exported public import struct StetStore.HistoricChange
 @_exported public import enum StetStore.Limits
+@_exported public import class StetStore.KeyFile
+@_exported public import protocol StetStore.KeyProvider
 @_exported public import struct StetStore.ListPosition
+@_exported public import struct StetStore.LocalKeyProvider
 @_exported public import enum StetStore.Membership
 @_exported public import struct StetStore.MessageTable
 @_exported public import struct StetStore.ObjectChange
@@ -25,6 +28,7 @@
 @_exported public import struct StetStore.Revision
 @_exported public import struct StetStore.Signals
 @_exported public import protocol StetStore.SharedJournal
+@_exported public import struct StetStore.SealingError
 @_exported public import struct StetStore.SharedJournalEntry
 @_exported public import struct StetStore.SharedJournalError
 @_exported public import struct StetStore.SharedJournalHead

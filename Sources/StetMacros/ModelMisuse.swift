@@ -205,6 +205,12 @@ enum ModelMisuse {
         }
         switch option.name {
         case "counter": return misuse(ofCounter: property)
+        case "sealed":
+            guard WrittenType(property.type).kind != nil else { return nil }
+            return Misuse(
+                "fit",
+                "'.sealed' needs a sealed value; write 'Sealed<\(property.typeName)>' for "
+                    + "'\(property.name)'")
         case "required":
             guard !property.isOptional else { return nil }
             return Misuse(

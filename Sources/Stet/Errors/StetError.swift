@@ -52,6 +52,21 @@ extension StoreError: StetError {
     }
 }
 
+extension SealingError: StetError {
+    /// "sealing." and the code.
+    public var errorCode: String { "sealing.\(code)" }
+
+    /// The error as a problem with the status 410, 503 or 500.
+    public var problem: ProblemDetails {
+        switch code {
+        case .erased: problem(410, "The requested data was erased.")
+        case .keyFileNotOpen, .providerFailed:
+            problem(503, "The keys of sealed data cannot be used at the moment.")
+        default: problem(500, "The sealed data cannot be used.")
+        }
+    }
+}
+
 extension SubscriptionError: StetError {
     /// "subscription." and the code.
     public var errorCode: String { "subscription.\(code)" }

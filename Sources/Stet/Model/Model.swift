@@ -225,6 +225,7 @@ extension Model {
     static func _$read(
         _ id: ObjectID, _ reader: inout RecordReader, _ body: UnsafeRawBufferPointer
     ) throws -> Snapshot {
+        if let labels = _$description.sealLabels { reader.expect(labels, of: id) }
         do throws(_UnreadableValue) {
             let snapshot = try Snapshot(_$id: id, reader: &reader)
             if !reader.isDamaged { return snapshot }

@@ -25,6 +25,9 @@ public final class _ModelDescription<M: Model>: Sendable {
     /// The previous names of the properties, and the default values for objects that have none.
     let origins: [PropertyOrigin]
 
+    /// The labels that values of the sealed attributes may have; nil without such attributes.
+    @usableFromInline let sealLabels: Unmanaged<SealLabels>?
+
     /// Creates a description from properties, relationships, and the indexes that the options of
     /// the properties do not declare.
     public init(
@@ -55,6 +58,8 @@ public final class _ModelDescription<M: Model>: Sendable {
         self.slots = slots
         referenceFields = parts.map { $0.keyPath as? KeyPath<M.Snapshot, ObjectID?> }
         isStamped = all.contains { $0.stamp != nil }
+        sealLabels = SealLabels(described.map { $0.property.seal == nil ? [] : $0.sealNames })
+            .map(Unmanaged.passRetained)
         normalizers = described.map(\.normalizers)
         hasCustomNormalizers = all.contains { $0.normalizers.contains(.custom) }
     }
@@ -156,8 +161,22 @@ struct DescribedProperty: Sendable {
             normalizers: options.compactMap(\.normalizer?.kind),
             stamp: options.compactMap(\.stamp).last, deleteRule: deleteRule,
             isHidden: options.contains(where: \.isHidden),
-            isCounter: options.contains(where: \.isCounter))
+            isCounter: options.contains(where: \.isCounter),
+            seal: Self.seal(of: T._SnapshotValue.self, name, options))
     }
+
+    private static func seal<T: StoredValue>(
+        of type: T.Type, _ name: String, _ options: [AttributeOption]
+    ) -> Seal? {
+        let owner = options.compactMap(\.sealOwner).last
+        trap(
+            unless: owner == nil || T._isSealed,
+            "'.sealed(by:)' belongs to a 'Sealed' value, which '\(name)' is not")
+        return T._isSealed ? owner.map(Seal.reference) ?? .own : nil
+    }
+
+    /// The present and previous names of the property.
+    fileprivate var sealNames: [String] { [property.name] + origin.names }
 
     /// Returns an initial value in its stored form.
     static func stored<T: _Storable>(_ value: T) -> Value where T._SnapshotValue: StoredValue {
@@ -250,6 +269,8 @@ public struct AttributeOption: Sendable {
     var searchWeight: Double?
     var isHidden = false
     var isCounter = false
+    /// The name of the relationship to the object by whose key the value is sealed.
+    var sealOwner: String?
 
     /// Keeps the value out of encoded snapshots and change sets, of debug text, of violations and
     /// of what `stet` prints: for password hashes, tokens and the like.

@@ -28,6 +28,8 @@ public protocol StoredValue: _SnapshotField, Codable {
     /// The type of the elements of a list; the types of the keys and values of a dictionary.
     static var _elementTypes: [ValueType] { get }
     static var _isOptional: Bool { get }
+    /// True for a value that is stored encrypted.
+    static var _isSealed: Bool { get }
     static func _read(
         _ reader: inout RecordReader, slot: Slot
     ) throws(_UnreadableValue) -> Self
@@ -52,6 +54,7 @@ public struct _UnreadableValue: Error {
 extension StoredValue {
     @inlinable public static var _elementTypes: [ValueType] { [] }
     @inlinable public static var _isOptional: Bool { false }
+    @inlinable public static var _isSealed: Bool { false }
 
     /// Reads a value as `_read` does; generated code calls it for types whose `_read` may throw and
     /// for those whose cannot.
@@ -251,6 +254,7 @@ extension ObjectID: StoredValue {
 extension Optional: StoredValue, _SnapshotField where Wrapped: StoredValue {
     @inlinable public static var _valueType: ValueType { Wrapped._valueType }
     @inlinable public static var _isOptional: Bool { true }
+    @inlinable public static var _isSealed: Bool { Wrapped._isSealed }
     @inlinable public static var _elementTypes: [ValueType] { Wrapped._elementTypes }
     @inlinable public static func _read(
         _ reader: inout RecordReader, slot: Slot

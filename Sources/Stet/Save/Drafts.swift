@@ -46,6 +46,9 @@ public struct Drafts: Sendable {
     /// - Complexity: O(pending changes), and a sync of a file.
     public func save(_ context: ManagedContext, as name: String) throws {
         try context.core.checkUsable()
+        // No other process could read a value that is not sealed.
+        var sealing = SealingStep(context.core)
+        try sealing.run()
         try files.write(
             DraftContents(
                 name: name, time: store.configuration.clock(), revision: context.revision,

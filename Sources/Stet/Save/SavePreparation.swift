@@ -27,7 +27,10 @@ struct SavePreparation {
         defer { pending.watch(false) }
         let tracer = core.store.file.tracer
         try tracer.span("stet.save.settle") { try settle() }
+        var sealing = SealingStep(core)
+        try sealing.run()
         var changes = try core.netChanges()
+        changes.sealRefusals = sealing.refusals
         let stamped = core.stampedObjects(changes)
         changes.stamp(time)
         try derive(&changes)

@@ -33,6 +33,11 @@ extension Store {
         /// The shared journal of which the store is a node, as `journal:` of
         /// `open(at:for:seededFrom:journal:configuration:)`; nil by default.
         public var sharedJournal: (any SharedJournal)?
+        /// The key file by which sealed attributes are sealed; nil by default.
+        ///
+        /// Without one, a save that has a new sealed value throws `SealingError`
+        /// (`.keyFileNotOpen`).
+        public var keys: KeyFile?
         /// The time for which a lost connection to it is tried again before an outcome is unknown.
         package var settleLimit = Duration.seconds(5)
         /// The pause between two looks at it.

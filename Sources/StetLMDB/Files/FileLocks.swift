@@ -437,7 +437,7 @@ final class SharedDescriptor: Sendable {
 }
 
 /// The identity of a file behind a path or a descriptor, whatever its name.
-struct FileIdentity: Hashable {
+package struct FileIdentity: Hashable, Sendable {
     let device: UInt
     let inode: UInt
 
@@ -453,7 +453,7 @@ struct FileIdentity: Hashable {
         self.init(status)
     }
 
-    init?(descriptor: Int32) {
+    package init?(descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
         self.init(status)

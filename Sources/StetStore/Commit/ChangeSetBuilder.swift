@@ -46,6 +46,8 @@ package struct ChangeSetBuilder: ~Copyable {
     package private(set) var indexChanges: IndexChanges?
     /// The look-ups of the validators.
     package var lookups = Lookups()
+    /// The reasons why values could not be sealed.
+    package var sealRefusals: [(id: ObjectID, slot: Slot, reason: Sentence)] = []
     private var bodies: RecordWriter
     package let schema: Schema
 
@@ -259,6 +261,7 @@ extension ChangeSetBuilder {
             "a change set is sorted and changes each object once")
         try attributes.checkLimits()
         try checkLimits()
+        try checkSeals()
         var journal = ByteBuffer(capacity: bodies.buffer.count + 96 * items.count + 256)
         var members = try memberEdits()
         var changes: [EncodedChangeSet.Change] = []

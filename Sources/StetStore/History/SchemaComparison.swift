@@ -177,6 +177,9 @@ extension SchemaComparison {
                 new.isCounter
                     ? "adds up changes of \(label)" : "no longer adds up changes of \(label)")
         }
+        if old.seal != new.seal {
+            steps.append("seals \(label) by \(new.seal?.ownerName ?? "nothing") when it is saved")
+        }
         if old.derivation != new.derivation {
             steps.append(new.isDerived ? "derives \(label)" : "no longer derives \(label)")
         }
@@ -212,6 +215,11 @@ extension SchemaComparison {
     /// Returns the declared default; nil when there is none, or it is not a value of the property.
     private func defaultValue(of property: Property, _ entity: Entity) -> Value? {
         if property.isDerived, !property.isOptional { return property.type.placeholder }
+        if property.seal != nil {
+            // What one object's key has sealed is no value of another. Code that migrates seals
+            // values in place of these.
+            return origins.allowsPlaceholders && !property.isOptional ? .data(Data()) : nil
+        }
         guard let value = origins.defaults[entity.name]?[property.name]?(),
             property.accepts(value), property.type != .reference
         else {

@@ -146,7 +146,8 @@ package struct Upcast: Hashable, Sendable {
 extension Property {
     /// Returns whether the property can have each value of another one, except nil.
     func canHoldValues(of other: Property) -> Bool {
-        (type == other.type && elements == other.elements) || other.type.widens(to: type)
+        if (seal == nil) != (other.seal == nil) { return false }
+        return (type == other.type && elements == other.elements) || other.type.widens(to: type)
     }
 }
 

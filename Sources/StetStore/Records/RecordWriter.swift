@@ -149,6 +149,10 @@ public struct RecordReader {
     /// The number of bytes of the tail that no value has used yet: overlapping values would let a
     /// small body decode to large ones.
     @usableFromInline var remainingByteCount: Int
+    /// The object of the record, and the labels of its sealed attributes, if they are to be
+    /// compared.
+    @usableFromInline var object = ObjectID.none
+    @usableFromInline var labels: Unmanaged<SealLabels>?
 
     /// - Throws: `DecodingFailure` when the body is too short for the number of properties.
     @inlinable

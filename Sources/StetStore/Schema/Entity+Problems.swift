@@ -49,6 +49,7 @@ extension Entity {
                     "\(name).\(property.name) is derived, which a \(property.typeDescription) with "
                     + "stamps, normalizers or increments can't be"
             }
+            if let problem = problemOfSeal(property) { return "\(name).\(property.name) \(problem)" }
             if property.elements.count != property.type.elementTypeCount
                 || !property.elements.allSatisfy(\.isElement)
             {
@@ -60,6 +61,24 @@ extension Entity {
                         + "which is a \(property.type)"
                 }
             }
+        }
+        return nil
+    }
+
+    private func problemOfSeal(_ property: Property) -> String? {
+        guard let seal = property.seal else { return nil }
+        let hasRules = property.rules.contains { $0 != .required }
+        if property.type != .data || hasRules || !property.normalizers.isEmpty
+            || property.isDerived
+        {
+            return "is sealed, and can't have rules, normalizers or an expression"
+        }
+        if let slot = slot(of: property.name), indexes.contains(where: { $0.parts.contains { $0.slot == slot } }) {
+            return "is sealed, and can't be in an index"
+        }
+        guard case .reference(let owner) = seal else { return nil }
+        guard let slot = slot(of: owner), properties[slot].type == .reference else {
+            return "is sealed by \(owner), which is no relationship to one of \(name)"
         }
         return nil
     }

@@ -26,6 +26,8 @@ public struct Property: Hashable, Sendable {
     public let isHidden: Bool
     /// True for an integer whose changes are increments, which are added up.
     public let isCounter: Bool
+    /// The object by whose key the value is encrypted; nil for a value that is stored as it is.
+    public let seal: Seal?
     /// The expression whose value the property always has; nil for a property that is set.
     package private(set) var derivation: QueryNode?
 
@@ -34,9 +36,11 @@ public struct Property: Hashable, Sendable {
         name: String, type: ValueType, elements: [ValueType] = [], isOptional: Bool = false,
         target: String? = nil, hasPosition: Bool = false,
         rules: [Rule] = [], normalizers: [Normalizer] = [], stamp: Stamp? = nil,
-        deleteRule: DeleteRule = .nullify, isHidden: Bool = false, isCounter: Bool = false
+        deleteRule: DeleteRule = .nullify, isHidden: Bool = false, isCounter: Bool = false,
+        seal: Seal? = nil
     ) {
         self.isHidden = isHidden
+        self.seal = seal
         self.isCounter = isCounter
         self.name = name
         self.type = type
@@ -86,6 +90,22 @@ public struct Property: Hashable, Sendable {
             name: name, type: type, elements: elements, isOptional: isOptional, target: target,
             hasPosition: hasPosition, rules: rules, normalizers: normalizers, stamp: stamp,
             deleteRule: deleteRule, isHidden: isHidden, isCounter: isCounter)
+    }
+}
+
+/// The object by whose key the values of an attribute are encrypted.
+public enum Seal: Hashable, Sendable {
+    /// the object with the attribute
+    case own
+    /// the object to which the reference with this name refers
+    case reference(String)
+
+    /// The name of the reference; "itself" for the own object.
+    package var ownerName: String {
+        switch self {
+        case .own: "itself"
+        case .reference(let name): name
+        }
     }
 }
 

@@ -97,8 +97,10 @@ extension Property {
     private static let isHiddenFlag: UInt8 = 4
     private static let isCounterFlag: UInt8 = 8
     private static let isDerivedFlag: UInt8 = 16
+    private static let isSealedFlag: UInt8 = 32
     private static let knownFlags =
         isOptionalFlag | hasPositionFlag | isHiddenFlag | isCounterFlag | isDerivedFlag
+        | isSealedFlag
 
     fileprivate func encode(into buffer: inout ByteBuffer) {
         buffer.append(shortString: name)
@@ -107,7 +109,7 @@ extension Property {
         buffer.append(
             (isOptional ? Self.isOptionalFlag : 0) | (hasPosition ? Self.hasPositionFlag : 0)
                 | (isHidden ? Self.isHiddenFlag : 0) | (isCounter ? Self.isCounterFlag : 0)
-                | (isDerived ? Self.isDerivedFlag : 0))
+                | (isDerived ? Self.isDerivedFlag : 0) | (seal == nil ? 0 : Self.isSealedFlag))
         buffer.append(shortString: target ?? "")
         buffer.append(stamp?.rawValue ?? 0)
         buffer.append(UInt8(normalizers.count))
@@ -116,6 +118,11 @@ extension Property {
         for rule in rules { rule.encode(into: &buffer) }
         buffer.append(deleteRule.rawValue)
         derivation?.encode(into: &buffer)
+        switch seal {
+        case .own?: buffer.append(shortString: "")
+        case .reference(let name)?: buffer.append(shortString: name)
+        case nil: break
+        }
     }
 
     fileprivate init(decoding reader: inout ByteReader) throws {
@@ -144,16 +151,18 @@ extension Property {
             try Rule(decoding: &reader)
         }
         let deleteRule = try DeleteRule(decoding: &reader)
+        let isDerived = flags & Self.isDerivedFlag != 0
+        let derivation = isDerived ? try QueryNode(decoding: &reader) : nil
+        let owner = flags & Self.isSealedFlag != 0 ? try reader.readShortString() : nil
         let property = Property(
             name: name, type: type, elements: elements,
             isOptional: flags & Self.isOptionalFlag != 0, target: target.isEmpty ? nil : target,
             hasPosition: flags & Self.hasPositionFlag != 0, rules: rules, normalizers: normalizers,
             stamp: Stamp(rawValue: stamp), deleteRule: deleteRule,
             isHidden: flags & Self.isHiddenFlag != 0,
-            isCounter: flags & Self.isCounterFlag != 0)
-        self =
-            flags & Self.isDerivedFlag == 0
-            ? property : property.derived(by: try QueryNode(decoding: &reader))
+            isCounter: flags & Self.isCounterFlag != 0,
+            seal: owner.map { $0.isEmpty ? .own : .reference($0) })
+        self = derivation.map(property.derived(by:)) ?? property
     }
 }
 
@@ -272,7 +281,8 @@ extension Property {
     /// The type as text: "string", "[string: int]?", "Notebook?".
     package var typeDescription: String {
         let elements = elements.map { "\($0)" }.joined(separator: ": ")
-        return (target ?? (elements.isEmpty ? "\(type)" : "[\(elements)]"))
+        let type = seal == nil ? "\(type)" : "sealed value"
+        return (target ?? (elements.isEmpty ? type : "[\(elements)]"))
             + (isOptional ? "?" : "")
     }
 }

@@ -18,6 +18,7 @@ public struct Schema: Hashable, Sendable {
         var relationshipsByEnd: [EndNumber: Relationship] = [:]
         var countedRelationships: [CountedRelationship] = []
         var derivedProperties: [DerivedProperty] = []
+        var hasSealedAttributes = false
         var numbersByName: [EntityNumber]
     }
     /// The contents behind one reference, because every context contains a schema.
@@ -51,6 +52,8 @@ public struct Schema: Hashable, Sendable {
     var countedRelationships: [CountedRelationship] { storage.contents.countedRelationships }
     /// The derived attributes, each after those that its expression reads.
     package var derivedProperties: [DerivedProperty] { storage.contents.derivedProperties }
+    /// True when any entity has a sealed attribute.
+    package var hasSealedAttributes: Bool { storage.contents.hasSealedAttributes }
     /// The numbers of the entities that are not removed, in ascending order of name.
     private var numbersByName: [EntityNumber] { storage.contents.numbersByName }
 
@@ -106,6 +109,7 @@ public struct Schema: Hashable, Sendable {
         let schema = Schema(Storage(contents))
         if let problem = schema.problem { throw Self.unusable(problem) }
         contents.countedRelationships = Self.counted(schema)
+        contents.hasSealedAttributes = entities.contains { !$0.sealedSlots.isEmpty }
         do {
             contents.derivedProperties = try DerivedProperty.all(of: schema)
         } catch {
@@ -252,6 +256,7 @@ public struct Entity: Hashable, Sendable {
         let stampedSlots: [Slot]
         let ruledSlots: [Slot]
         let derivedSlots: [Slot]
+        let sealedSlots: [Slot]
 
         init(
             name: String, properties: [Property], indexes: [EntityIndex],
@@ -269,6 +274,7 @@ public struct Entity: Hashable, Sendable {
             stampedSlots = slots.filter { properties[$0].stamp != nil }
             ruledSlots = slots.filter { properties[$0].deleteRule != .nullify }
             derivedSlots = slots.filter { properties[$0].isDerived }
+            sealedSlots = slots.filter { properties[$0].seal != nil }
         }
     }
     private let contents: Contents
@@ -303,6 +309,8 @@ public struct Entity: Hashable, Sendable {
     var ruledSlots: [Slot] { contents.ruledSlots }
     /// The slots of the derived attributes.
     package var derivedSlots: [Slot] { contents.derivedSlots }
+    /// The slots of the sealed attributes.
+    package var sealedSlots: [Slot] { contents.sealedSlots }
     /// The slots of the properties with a stamp.
     package var stampedSlots: [Slot] { contents.stampedSlots }
 

@@ -6,7 +6,7 @@ extension ChangeSetBuilder {
     /// Rules are evaluated on the stored bytes, so that no object is needed and, except by
     /// `.matches`, nothing is allocated for valid values.
     package borrowing func violations(_ messages: MessageTable = .english) throws -> [Violation] {
-        var violations = unstorable()
+        var violations = unstorable() + (try unsealed(messages))
         var current: EntityNumber = 0
         var rules: [PropertyRules] = []
         for item in items where item.kind != .delete {
@@ -35,6 +35,24 @@ extension ChangeSetBuilder {
         for item in items {
             violations += unstorable(in: item.before, ofEntity: item.entity, item.id)
             violations += unstorable(in: item.after, ofEntity: item.entity, item.id)
+        }
+        return violations
+    }
+
+    /// Returns a violation for each sealed attribute whose bytes are not sealed for its object.
+    private borrowing func unsealed(_ messages: MessageTable) throws -> [Violation] {
+        if !schema.hasSealedAttributes { return [] }
+        var violations: [Violation] = []
+        for item in items where item.kind != .delete {
+            for slot in try unsealedSlots(of: item) {
+                let entity = schema.entities[item.entity]
+                let refusal = sealRefusals.first { $0.id == item.id && $0.slot == slot }
+                violations.append(
+                    Violation(
+                        code: .unsealable, operation: item.kind, entity: entity.name,
+                        object: item.id, property: entity.properties[slot].name, slot: slot,
+                        refusal?.reason ?? .notSealed, messages: messages))
+            }
         }
         return violations
     }

@@ -49,6 +49,22 @@ extension Sentence {
             limit: values.map(\.description).joined(separator: ", "))
     }
 
+    // The messages about sealed attributes.
+
+    static let notSealed = Sentence("{property} is not sealed for this {entity}")
+    package static let sealedByDestroyedKey = Sentence(
+        "{property} can't be sealed: the key of its owner was destroyed")
+
+    package static func sealedWithoutOwner(_ seal: Seal?) -> Sentence {
+        Sentence("{property} can't be sealed while {limit} is nil", limit: seal?.ownerName ?? "")
+    }
+
+    package static func unsealable(_ error: SealingError) -> Sentence {
+        Sentence("{property} can't be sealed: {limit}", limit: error.message)
+    }
+
+    package static let sealedWithoutForm = Sentence("{property} has a value that can't be encoded")
+
     static func notUnique(_ properties: [String]) -> Sentence {
         properties.count == 1
             ? Sentence("{property} is already taken by another {entity}")

@@ -26,6 +26,7 @@ extension Violation.Code: CustomStringConvertible {
         case .unstorable: "unstorable"
         case .notOneOf: "notOneOf"
         case .unconfirmedDeletion: "unconfirmedDeletion"
+        case .unsealable: "unsealable"
         default: "\(domain) \(number)"
         }
     }

@@ -1,0 +1,225 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Underscored members are called by generated code only; each is explained at its requirement.
+
+import FoundationEssentials
+public import StetStore
+
+/// A value that is stored encrypted, and can be erased everywhere by destroying one key.
+///
+/// ```swift
+/// @Model final class Patient {
+///     var name: Sealed<String>
+///     init(name: String) { self.name = Sealed(name) }
+/// }
+/// @Model final class Visit {
+///     var patient: Patient?
+///     @Attribute(.sealed(by: \.patient)) var diagnosis: Sealed<String>?
+///     init() {}
+/// }
+///
+/// visit.diagnosis = Sealed("influenza")
+/// try context.save()
+/// print(try visit.diagnosis?.value ?? "none")
+/// try keys.destroyKey(of: patient.id)      // `value` throws SealingError (.erased) from now on
+/// ```
+///
+/// A save seals the value by the key of the object itself, or of the one that `.sealed(by:)` names,
+/// with AES-GCM. The store contains it in no other form: records, journal, backups, shipped
+/// journals and exports have the sealed bytes; undo, redo, merges and time travel move them without
+/// a key. The keys are in a ``KeyFile``. See <doc:SealedAttributes>.
+///
+/// Two sealed values are equal when their bytes are: compare ``value`` instead.
+public struct Sealed<Value: AttributeValue>: Sendable {
+    let bytes: SealedBytes
+    /// True when the value was read from the record of another object or property.
+    private let isMisplaced: Bool
+
+    /// Creates a value that the next save seals.
+    ///
+    /// Until then it is encrypted by a key that only this process has.
+    public init(_ value: Value) {
+        var plaintext = [Value._valueType.rawValue]
+        do throws(EncodingFailure) {
+            let body = try EncodedBody(propertyCount: 1) { value._write(&$0, slot: 0) }
+            plaintext += body.bytes
+        } catch {
+            // Without a body: the save reports that the value can't be stored.
+        }
+        self.init(SealedBytes(unsaved: plaintext))
+    }
+
+    init(_ bytes: SealedBytes, isMisplaced: Bool = false) {
+        self.bytes = bytes
+        self.isMisplaced = isMisplaced
+    }
+
+    /// The value.
+    ///
+    /// The key file by which it was sealed must be open in this process.
+    ///
+    /// - Throws: `SealingError`: `.erased` once the key was destroyed, `.keyFileNotOpen`, and for
+    ///   bytes that were tampered with `.damaged` and `.misplaced`.
+    /// - Complexity: O(size); some microseconds.
+    public var value: Value {
+        get throws(SealingError) {
+            if isMisplaced { throw .misplaced }
+            let plaintext = try bytes.opened()
+            guard plaintext.first == Value._valueType.rawValue,
+                let value = Self.decoded(plaintext.dropFirst())
+            else { throw .wrongType }
+            return value
+        }
+    }
+
+    /// True when the key of the value was destroyed.
+    public var isErased: Bool {
+        do throws(SealingError) {
+            _ = try bytes.opened()
+            return false
+        } catch {
+            return error.code == .erased
+        }
+    }
+
+    private static func decoded(_ body: ArraySlice<UInt8>) -> Value? {
+        body.withUnsafeBytes { body in
+            guard var reader = try? RecordReader(body: body, propertyCount: 1),
+                let value = try? Value._read(&reader, slot: 0), !reader.isDamaged
+            else { return nil }
+            return value
+        }
+    }
+}
+
+extension Sealed: Equatable {
+    /// Returns whether both have the same sealed bytes.
+    public static func == (one: Sealed, other: Sealed) -> Bool { one.bytes == other.bytes }
+}
+
+extension Sealed: CustomStringConvertible, CustomReflectable {
+    /// "sealed".
+    public var description: String { "sealed" }
+    /// A mirror without the value.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Sealed: Codable {
+    /// Decodes the sealed bytes from Base64.
+    public init(from decoder: any Decoder) throws {
+        let bytes = try decoder.singleValueContainer().decode(Data.self)
+        self.init(SealedBytes(bytes: Array(bytes)))
+    }
+
+    /// Encodes the sealed bytes in Base64.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Data(bytes.bytes))
+    }
+}
+
+// MARK: - As an attribute
+
+extension Sealed: AttributeValue {
+    public static var _valueType: ValueType { .data }
+    public static var _isSealed: Bool { true }
+
+    public static func _read(_ reader: inout RecordReader, slot: Slot) -> Sealed {
+        let bytes = SealedBytes(bytes: Array(reader.bytes(slot: slot)))
+        return Sealed(bytes, isMisplaced: !reader.isPlaced(bytes, slot: slot))
+    }
+
+    public func _write(_ writer: inout RecordWriter, slot: Slot) {
+        bytes.bytes.withUnsafeBytes { writer.write(bytes: $0, slot: slot) }
+    }
+
+    public var _value: StetStore.Value { .data(Data(bytes.bytes)) }
+
+    public init?(_value: StetStore.Value) {
+        guard case .data(let data) = _value else { return nil }
+        self.init(SealedBytes(bytes: Array(data)))
+    }
+}
+
+// What a sealed value can't be.
+extension Sealed {
+    @available(
+        *, unavailable,
+        message: "a sealed value has no rules, indexes or normalisers: check it before it is sealed"
+    )
+    public typealias _RuledAttribute = _RefusedProperty<Self>
+
+    @available(
+        *, unavailable,
+        message: "an embedded value can't contain a sealed one: write it in the model"
+    )
+    public typealias _Member = _RefusedProperty<Self>
+
+    @available(
+        *, unavailable,
+        message: "an embedded value can't contain a sealed one: write it in the model"
+    )
+    public typealias _OptionalMember = _RefusedProperty<Self?>
+
+    @available(
+        *, unavailable, message: "seal the array as a whole: write 'Sealed<[String]>'"
+    )
+    public typealias _List = _RefusedProperty<[Self]>
+
+    @available(
+        *, unavailable, message: "seal the array as a whole: write 'Sealed<[String]>'"
+    )
+    public typealias _OptionalList = _RefusedProperty<[Self]?>
+
+    @available(
+        *, unavailable, message: "seal the dictionary as a whole: write 'Sealed<[String: Int]>'"
+    )
+    public typealias _Element = Int
+}
+
+extension QueryExpression {
+    @available(*, unavailable, message: "sealed values can't be compared: compare with nil only")
+    public static func == <T>(left: Self, right: Sealed<T>) -> QueryExpression<Bool>
+    where Value == Sealed<T> { left._refused }
+
+    @available(*, unavailable, message: "sealed values can't be compared: compare with nil only")
+    public static func == <T>(left: Self, right: Sealed<T>) -> QueryExpression<Bool>
+    where Value == Sealed<T>? { left._refused }
+
+    @available(*, unavailable, message: "sealed values can't be compared: compare with nil only")
+    public static func != <T>(left: Self, right: Sealed<T>) -> QueryExpression<Bool>
+    where Value == Sealed<T> { left._refused }
+
+    @available(*, unavailable, message: "sealed values can't be compared: compare with nil only")
+    public static func != <T>(left: Self, right: Sealed<T>) -> QueryExpression<Bool>
+    where Value == Sealed<T>? { left._refused }
+
+    private var _refused: QueryExpression<Bool> { trap("a comparison of sealed values") }
+}
+
+// MARK: - The option
+
+/// The relationships of a model as `.sealed(by:)` names them.
+@dynamicMemberLookup
+public struct _SealOwner: Sendable {
+    let name: String
+
+    /// Returns the relationship with a name.
+    public subscript(dynamicMember name: String) -> _SealOwner { _SealOwner(name: name) }
+}
+
+extension AttributeOption {
+    /// Seals a value by the key of the object to which a relationship refers, instead of that of
+    /// its own object.
+    ///
+    /// ```swift
+    /// @Attribute(.sealed(by: \.patient)) var diagnosis: Sealed<String>?
+    /// ```
+    ///
+    /// A save is refused (`.unsealable`) while the relationship is nil. When it changes, the value
+    /// is sealed anew.
+    public static func sealed(by owner: KeyPath<_SealOwner, _SealOwner>) -> AttributeOption {
+        var option = AttributeOption()
+        option.sealOwner = _SealOwner(name: "")[keyPath: owner].name
+        return option
+    }
+}

@@ -1,0 +1,103 @@
+import StetStore
+
+/// Seals the values that pending objects have got since their last save.
+///
+/// It changes nothing that a user can see: a sealed value shows the same as before.
+struct SealingStep {
+    private let core: ContextCore
+    /// The values that can't be sealed, with the reasons.
+    private(set) var refusals: [(id: ObjectID, slot: Slot, reason: Sentence)] = []
+    private var values: [PendingValue] = []
+
+    /// A value to be sealed.
+    private struct PendingValue {
+        let object: any Model
+        let slot: Slot
+        let plaintext: [UInt8]
+        let place: SealedBytes.Place
+    }
+
+    init(_ core: ContextCore) { self.core = core }
+
+    /// - Throws: `SealingError`, among them `.keyFileNotOpen`.
+    mutating func run() throws {
+        if !core.schema.hasSealedAttributes { return }
+        for entry in core.pending.objects where !entry.object._$flags.contains(.deleted) {
+            try collect(entry.object)
+        }
+        if values.isEmpty { return }
+        guard let keys = core.store.configuration.keys else { throw SealingError.noKeyFile }
+        try keys.makeKeys(for: values.lazy.map(\.place.owner))
+        var sealed: [ObjectIdentifier: [Slot: SealedBytes]] = [:]
+        for value in values {
+            switch SealedBytes.sealing(value.plaintext, at: value.place, by: keys) {
+            case .success(let bytes):
+                sealed[ObjectIdentifier(value.object), default: [:]][value.slot] = bytes
+            case .failure(let error) where error.code == .erased:
+                refuse(value.object, value.slot, .sealedByDestroyedKey)
+            case .failure(let error): throw error
+            }
+        }
+        for entry in core.pending.objects {
+            guard let values = sealed[ObjectIdentifier(entry.object)] else { continue }
+            try replace(values, in: entry.object)
+        }
+    }
+
+    private mutating func refuse(_ object: any Model, _ slot: Slot, _ reason: Sentence) {
+        refusals.append((object.id, slot, reason))
+    }
+
+    /// Collects the values of an object that are not sealed, or sealed for another place.
+    private mutating func collect<M: Model>(_ object: M) throws {
+        guard let entity = object._$state.table?.description, !entity.sealedSlots.isEmpty,
+            let body = try? object._$body()
+        else { return }
+        for slot in entity.sealedSlots {
+            guard case .data(let data) = try body.read(as: entity, { try $0.value(slot) }),
+                !data.isEmpty
+            else { continue }
+            let value = SealedBytes(bytes: Array(data))
+            guard let owner = owner(of: object, entity, slot) else {
+                refuse(object, slot, .sealedWithoutOwner(entity.properties[slot].seal))
+                continue
+            }
+            if let place = value.place, place.object == object.id,
+                M._$description.sealLabels?.takeUnretainedValue()
+                    .contains(place.label, slot: slot) == true
+            {
+                if place.owner == owner { continue }
+                // What was erased stays erased.
+                if case .failure(let error) = value.opening(), error.code == .erased { continue }
+            }
+            let place = SealedBytes.Place(
+                owner: owner, object: object.id,
+                label: SealedBytes.Place.label(ofProperty: entity.properties[slot].name))
+            switch value.opening() {
+            case .success(let plaintext) where plaintext.count > 1:
+                values.append(
+                    PendingValue(object: object, slot: slot, plaintext: plaintext, place: place))
+            case .success: refuse(object, slot, .sealedWithoutForm)
+            case .failure(let error) where error.code == .keyFileNotOpen: throw error
+            case .failure(let error): refuse(object, slot, .unsealable(error))
+            }
+        }
+    }
+
+    private func owner<M: Model>(of object: M, _ entity: Entity, _ slot: Slot) -> ObjectID? {
+        guard case .reference(let name)? = entity.properties[slot].seal else { return object.id }
+        guard let reference = entity.slot(of: name) else { return nil }
+        let id = object._$reference(in: reference)
+        return id == .none ? nil : id
+    }
+
+    /// Gives an object the sealed values, which is no edit.
+    private func replace<M: Model>(_ sealed: [Slot: SealedBytes], in object: M) throws {
+        guard let table = object._$state.table else { return }
+        let body = try object._$body().replacing(sealed, of: table.description)
+        let capture = ObjectCapture<M>(
+            try body.bytes.withUnsafeBytes { try M._$decode(object.id, $0) },
+            attached: object._$state.attached?.takeUnretainedValue(), object._$state.attachedSlot)
+        capture.restore(object)
+    }
+}

@@ -1,0 +1,192 @@
+import Crypto
+import FoundationEssentials
+
+/// The bytes of a sealed value: what a record contains of it.
+///
+/// A value that was saved has a header, which says by which key of which key file it was sealed,
+/// and to which object and property it belongs; the header is authenticated along with the plaintext.
+/// Before that, the value is encrypted by a key that only this process has, so that drafts, texts
+/// and encodings of pending changes never contain it. docs/FileFormat.md describes the bytes.
+///
+/// The nonce follows from the plaintext and the header: the same value in the same place has the
+/// same bytes, and saving it again is no change. It is a hash by a key of the owner, and shows
+/// nothing else about the plaintext.
+package struct SealedBytes: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+
+    private enum Form {
+        static let unsaved: UInt8 = 0
+        static let saved: UInt8 = 1
+    }
+
+    private static let nonceByteCount = 12
+    private static let tagByteCount = 16
+    /// The form and the number of the process.
+    private static let unsavedHeaderByteCount = 9
+    /// The form, the number of the key file, the ids of the owner and of the object, and the label
+    /// of the property.
+    private static let headerByteCount = 1 + 8 + 16 + 16 + 4
+
+    // MARK: Unsaved values
+
+    /// The key of this process, which is never written anywhere.
+    private static let processKey = SymmetricKey(size: .bits256)
+    private static let processNumber = UInt64.random(in: .min ... .max)
+
+    /// Creates the bytes of a value that was not saved yet.
+    package init(unsaved plaintext: [UInt8]) {
+        var header = ByteBuffer(capacity: Self.unsavedHeaderByteCount)
+        header.append(Form.unsaved)
+        header.append(Self.processNumber)
+        bytes = Self.encrypt(
+            plaintext, Array(header.bytes), AES.GCM.Nonce(), Self.processKey)
+    }
+
+    /// True once the value was sealed by the key of an owner.
+    package var isSaved: Bool { place != nil }
+
+    // MARK: Saved values
+
+    /// The owner of the key of a saved value, and where the value belongs.
+    package struct Place: Hashable, Sendable {
+        package let owner: ObjectID
+        package let object: ObjectID
+        /// The label of the property: a hash of its name.
+        package let label: UInt32
+
+        package init(owner: ObjectID, object: ObjectID, label: UInt32) {
+            self.owner = owner
+            self.object = object
+            self.label = label
+        }
+
+        /// Returns the label of the property with a name.
+        package static func label(ofProperty name: String) -> UInt32 {
+            SHA256.hash(data: Data(name.utf8)).withUnsafeBytes {
+                UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self))
+            }
+        }
+    }
+
+    /// The place of a saved value; nil for one that was not saved, and for bytes that are no sealed
+    /// value.
+    package var place: Place? {
+        guard bytes.first == Form.saved,
+            bytes.count >= Self.headerByteCount + Self.nonceByteCount + Self.tagByteCount
+        else { return nil }
+        return bytes.withUnsafeBytes { bytes in
+            Place(
+                owner: ObjectID(bytes: UnsafeRawBufferPointer(rebasing: bytes[9..<25])),
+                object: ObjectID(bytes: UnsafeRawBufferPointer(rebasing: bytes[25..<41])),
+                label: UInt32(
+                    littleEndian: bytes.loadUnaligned(fromByteOffset: 41, as: UInt32.self)))
+        }
+    }
+
+    /// The number of the key file by which a saved value was sealed.
+    private var keyFileNumber: UInt64 {
+        bytes.withUnsafeBytes {
+            UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
+        }
+    }
+
+    /// Creates the bytes of a plaintext that is sealed by the key of an owner.
+    ///
+    /// - Throws: `SealingError` when there is no key, or the key file cannot be read.
+    package init(
+        _ plaintext: [UInt8], at place: Place, by keys: KeyFile
+    ) throws(SealingError) {
+        var buffer = ByteBuffer(capacity: Self.headerByteCount)
+        buffer.append(Form.saved)
+        buffer.append(keys.number)
+        buffer.append(place.owner)
+        buffer.append(place.object)
+        buffer.append(place.label)
+        let header = Array(buffer.bytes)
+        let key = try keys.key(of: place.owner)
+        var code = HMAC<SHA256>(key: key.nonces)
+        code.update(data: header)
+        code.update(data: plaintext)
+        let hash = Array(code.finalize().prefix(Self.nonceByteCount))
+        guard let nonce = try? AES.GCM.Nonce(data: hash) else {
+            trap("a hash is shorter than the nonce that is made of it")
+        }
+        bytes = Self.encrypt(plaintext, header, nonce, key.values)
+    }
+
+    /// Returns the plaintext of the value.
+    ///
+    /// - Throws: `SealingError`.
+    package func opened() throws(SealingError) -> [UInt8] {
+        switch bytes.first {
+        case Form.saved?:
+            guard let place else { throw .damaged }
+            guard let keys = KeyFile.open(numbered: keyFileNumber) else { throw .keyFileNotOpen }
+            return try decrypted(Self.headerByteCount, try keys.key(of: place.owner).values)
+        case Form.unsaved? where bytes.count >= Self.unsavedHeaderByteCount:
+            guard keyFileNumber == Self.processNumber else { throw .neverSaved }
+            return try decrypted(Self.unsavedHeaderByteCount, Self.processKey)
+        default: throw .damaged
+        }
+    }
+
+    /// Returns the plaintext of the value, or the reason why it cannot be opened.
+    package func opening() -> Result<[UInt8], SealingError> {
+        Result { () throws(SealingError) in try opened() }
+    }
+
+    /// Returns the bytes of a sealed plaintext, or the reason why it cannot be sealed.
+    package static func sealing(
+        _ plaintext: [UInt8], at place: Place, by keys: KeyFile
+    ) -> Result<SealedBytes, SealingError> {
+        Result { () throws(SealingError) in try SealedBytes(plaintext, at: place, by: keys) }
+    }
+
+    // MARK: Encryption
+
+    private static func encrypt(
+        _ plaintext: [UInt8], _ header: [UInt8], _ nonce: AES.GCM.Nonce, _ key: SymmetricKey
+    ) -> [UInt8] {
+        guard
+            let box = try? AES.GCM.seal(plaintext, using: key, nonce: nonce, authenticating: header)
+        else { trap("a value is too large to be encrypted") }
+        return header + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
+    }
+
+    private func decrypted(
+        _ headerByteCount: Int, _ key: SymmetricKey
+    ) throws(SealingError) -> [UInt8] {
+        let start = headerByteCount + Self.nonceByteCount
+        let end = bytes.count - Self.tagByteCount
+        guard start <= end else { throw .damaged }
+        do {
+            let box = try AES.GCM.SealedBox(
+                nonce: AES.GCM.Nonce(data: bytes[headerByteCount..<start]),
+                ciphertext: bytes[start..<end], tag: bytes[end...])
+            return Array(
+                try AES.GCM.open(box, using: key, authenticating: bytes[..<headerByteCount]))
+        } catch {
+            throw .damaged
+        }
+    }
+}
+
+/// The keys by which the values of one owner are sealed.
+struct SealingKey: Sendable {
+    /// The key of the values.
+    let values: SymmetricKey
+    /// The key of the hashes that are their nonces.
+    let nonces: SymmetricKey
+
+    init(_ key: SymmetricKey) {
+        func derived(_ use: String) -> SymmetricKey {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: key, info: Data("stet \(use)".utf8),
+                outputByteCount: KeyFile.keyByteCount)
+        }
+        values = derived("values")
+        nonces = derived("nonces")
+    }
+}

@@ -1,0 +1,43 @@
+import FoundationEssentials
+
+extension RecordBody {
+    /// Returns the slots of the sealed attributes whose bytes are not sealed for an object.
+    ///
+    /// Without bytes, an attribute waits for the code of a migration.
+    func unsealedSlots(of object: ObjectID) throws(DecodingFailure) -> [Slot] {
+        var slots: [Slot] = []
+        for slot in entity.sealedSlots {
+            guard case .bytes(let bytes)? = try cell(slot), !bytes.isEmpty else { continue }
+            if SealedBytes(bytes: Array(bytes)).place?.object != object { slots.append(slot) }
+        }
+        return slots
+    }
+}
+
+extension ChangeSetBuilder {
+    /// Returns the slots of the sealed attributes that an item would leave unsealed.
+    borrowing func unsealedSlots(of item: Item) throws -> [Slot] {
+        let entity = schema.entities[item.entity]
+        if item.kind == .delete || entity.sealedSlots.isEmpty { return [] }
+        return try RecordBody(body(item.after), of: entity).unsealedSlots(of: item.id)
+    }
+
+    /// Checks that nothing is written that should be sealed and is not, whichever way it came.
+    ///
+    /// - Throws: `SealingError` (`.misplaced`).
+    borrowing func checkSeals() throws {
+        if !schema.hasSealedAttributes { return }
+        for item in items where try !unsealedSlots(of: item).isEmpty {
+            throw SealingError.misplaced
+        }
+    }
+}
+
+extension EncodedBody {
+    /// Returns the body with other sealed values in some slots.
+    package func replacing(_ values: [Slot: SealedBytes], of entity: Entity) throws -> EncodedBody {
+        var all = try self.values(of: entity)
+        for (slot, value) in values { all[slot] = .data(Data(value.bytes)) }
+        return try EncodedBody(all, placedSlots: entity.placedSlots)
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import Stet
+import StetStore
+import StetTestSupport
+import Testing
+
+/// Attributes that are encrypted by the key of an object.
+@Suite struct SealedAttributeTests {
+    @Test func aValueIsReadAsItWasWrittenAndNowhereInTheFiles() async throws {
+        let clinic = try await Clinic()
+        let (context, patient, visit) = try clinic.admit("Ada Lovelace", "influenza")
+        patient.born = Sealed(Date(timeIntervalSinceReferenceDate: 7))
+        #expect(try patient.born?.value.timeIntervalSinceReferenceDate == 7)
+        try await context.save()
+        #expect(try patient.name.value == "Ada Lovelace")
+        #expect(try visit.diagnosis?.value == "influenza")
+        try await clinic.store.backup(to: clinic.directory.file("copy.stet"))
+        for text in ["Ada Lovelace", "influenza"] {
+            #expect(try !clinic.contains(text))
+        }
+
+        try await clinic.reopen()
+        let again = clinic.store.context()
+        let found = try #require(try again.fetch(Visit.self).first())
+        #expect(try found.diagnosis?.value == "influenza")
+        #expect(try found.drugs?.value == ["influenza drug"])
+        #expect(try found.patient?.born?.value.timeIntervalSinceReferenceDate == 7)
+        let snapshot = try #require(try again.fetch(Patient.self).snapshots().first)
+        #expect(try snapshot.name.value == "Ada Lovelace")
+        #expect(try clinic.store.verify().problems == [])
+    }
+
+    @Test func textsAndEncodingsShowNoValue() async throws {
+        let clinic = try await Clinic()
+        let (context, patient, visit) = try clinic.admit("Ada Lovelace", "influenza")
+        visit.diagnosis = Sealed("measles")
+        let snapshot = visit.snapshot
+        let json = try JSONEncoder().encode(snapshot)
+        let changes = try JSONEncoder().encode(context.changes)
+        try clinic.store.drafts.save(context, as: "draft")
+        for text in ["measles", Data("measles".utf8).base64EncodedString()] {
+            for shown in ["\(snapshot)", "\(String(reflecting: visit.diagnosis))"] {
+                #expect(!shown.contains(text))
+            }
+            #expect(json.range(of: Data(text.utf8)) == nil)
+            #expect(changes.range(of: Data(text.utf8)) == nil)
+            #expect(try !clinic.contains(text))
+        }
+        // A draft was sealed, and so survives the process.
+        #expect(visit.diagnosis?.description == "sealed")
+        try await clinic.reopen()
+        let later = clinic.store.context()
+        try later.apply(try clinic.store.drafts.changes("draft"))
+        try await later.save()
+        #expect(try later.object(Visit.self, id: visit.id)?.diagnosis?.value == "measles")
+        let decoded = try JSONDecoder().decode(Patient.Snapshot.self, from: try JSONEncoder().encode(patient.snapshot))
+        #expect(try decoded.name.value == "Ada Lovelace")
+    }
+
+    @Test func theSameValueIsNoChangeAndAnotherIs() async throws {
+        let clinic = try await Clinic()
+        let (context, patient, visit) = try clinic.admit("Ada", "flu")
+        patient.name = Sealed("Ada")
+        visit.drugs = Sealed(["flu drug"])
+        #expect(try await context.save() == nil)
+        patient.name = Sealed("Grace")
+        #expect(try await context.save()?.changes.changes.count == 1)
+        #expect(try patient.name.value == "Grace")
+    }
+
+    @Test func aCopiedValueIsSealedForItsNewPlace() async throws {
+        let clinic = try await Clinic()
+        let (context, patient, visit) = try clinic.admit("Ada", "flu")
+        let other = Patient(name: "")
+        other.name = patient.name
+        context.insert(other)
+        let second = Visit(patient: other)
+        second.diagnosis = visit.diagnosis
+        context.insert(second)
+        #expect(try other.name.value == "Ada")
+        try await context.save()
+        try clinic.destroyKey(of: patient.id)
+        #expect(try other.name.value == "Ada")
+        #expect(try second.diagnosis?.value == "flu")
+        #expect(try sealingCode(visit.diagnosis) == .erased)
+    }
+
+    @Test func queriesCompareWithNilOnly() async throws {
+        let clinic = try await Clinic()
+        let (context, _, visit) = try clinic.admit("Ada", "flu")
+        context.insert(Visit(patient: nil))
+        try await context.save()
+        #expect(try context.fetch(Visit.self) { $0.diagnosis == nil }.count() == 1)
+        #expect(try context.fetch(Visit.self) { $0.diagnosis != nil }.first() === visit)
+    }
+
+    @Test func undoAndHistoryNeedNoKey() async throws {
+        let clinic = try await Clinic()
+        let (context, _, visit) = try clinic.admit("Ada", "flu")
+        visit.diagnosis = Sealed("measles")
+        try await context.save()
+        try clinic.reopenWithoutKeys()
+        try clinic.store.undo(author: "doctor")
+        let locked = try #require(
+            try clinic.store.context().object(Visit.self, id: visit.id))
+        #expect(try sealingCode(locked.diagnosis) == .keyFileNotOpen)
+        try clinic.store.redo(author: "doctor")
+        try clinic.store.undo(author: "doctor")
+        try await clinic.reopen()
+        let found = try #require(try clinic.store.context().object(Visit.self, id: visit.id))
+        #expect(try found.diagnosis?.value == "flu")
+        let past = try clinic.store.view(asOf: Revision(try clinic.store.revision().number - 1))
+        let before = try #require(try past.object(Visit.self, id: visit.id))
+        #expect(try before.diagnosis?.value == "measles")
+        #expect(try clinic.store.verify().problems == [])
+    }
+
+    @Test func otherPropertiesAreSavedWithoutKeysAndSealedOnesAreNot() async throws {
+        let clinic = try await Clinic()
+        let (_, patient, _) = try clinic.admit("Ada", "flu")
+        try clinic.reopenWithoutKeys()
+        let context = clinic.store.context()
+        let found = try #require(try context.object(Patient.self, id: patient.id))
+        found.ward = 7
+        try await context.save()
+        found.name = Sealed("Grace")
+        found.ward = 8
+        let error = #expect(throws: SealingError.self) { try context.save() }
+        #expect(error?.code == .keyFileNotOpen)
+        // Everything is as it was before the edits.
+        #expect(found.ward == 7)
+        #expect(try sealingCode(found.name) == .keyFileNotOpen)
+        #expect(try clinic.store.context().object(Patient.self, id: patient.id)?.ward == 7)
+    }
+
+    @Test func aValueThatCannotBeEncodedIsAViolation() async throws {
+        let clinic = try await Clinic()
+        let keys = try #require(clinic.keys)
+        var configuration = Store.Configuration()
+        configuration.keys = keys
+        let store = try Store.open(
+            at: clinic.directory.file("other.stet"), for: Fragile.Holder.self,
+            configuration: configuration)
+        let context = store.context()
+        let holder = Fragile.Holder()
+        holder.value = Sealed(Fragile.Unencodable())
+        context.insert(holder)
+        let error = #expect(throws: ValidationError.self) { try context.save() }
+        #expect(error?.violations.map(\.code) == [.unsealable])
+        #expect(error?.violations.first?.message == "value has a value that can't be encoded")
+    }
+
+    @Test func aRenamedAttributeKeepsItsValues() async throws {
+        let clinic = try await Clinic()
+        let (_, patient, _) = try clinic.admit("Ada", "flu")
+        clinic.store.close()
+        var configuration = Store.Configuration()
+        configuration.keys = clinic.keys
+        let store = try Store.open(
+            at: clinic.path, for: Renamed.Patient.self, Renamed.Visit.self,
+            configuration: configuration)
+        let context = store.context()
+        let found = try #require(try context.object(Renamed.Patient.self, id: patient.id))
+        #expect(try found.fullName.value == "Ada")
+        found.ward = 3
+        try await context.save()
+        #expect(try found.fullName.value == "Ada")
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test func anAttributeCannotBecomeASealedOneWithoutCode() async throws {
+        let clinic = try await Clinic()
+        let path = clinic.directory.file("plain.stet")
+        let plain = try Store.open(at: path, for: Plain.Patient.self)
+        let context = plain.context()
+        context.insert(Plain.Patient(name: Data([1, 2, 3])))
+        try await context.save()
+        plain.close()
+        let error = #expect(throws: StoreError.self) {
+            try Store.open(at: path, for: Patient.self, Visit.self)
+        }
+        #expect(error?.code == .modelMismatch)
+        #expect(
+            error?.message.contains("Patient.name is data in the store and sealed value in the model")
+                == true, "\(String(describing: error))")
+    }
+}
+
+private enum Fragile {
+    struct Unencodable: CodableAttribute {
+        func encode(to encoder: any Encoder) throws {
+            throw EncodingError.invalidValue(
+                0, EncodingError.Context(codingPath: [], debugDescription: "never"))
+        }
+        init(from decoder: any Decoder) throws {}
+        init() {}
+    }
+
+    @Model final class Holder {
+        var value: Sealed<Unencodable>?
+        init() {}
+    }
+}
+
+private enum Renamed {
+    @Model final class Patient {
+        @Attribute(originalName: "name") var fullName: Sealed<String>
+        var born: Sealed<Date>?
+        var ward: Int = 0
+        init(fullName: String) { self.fullName = Sealed(fullName) }
+    }
+
+    @Model final class Visit {
+        var patient: Patient?
+        @Attribute(.sealed(by: \.patient)) var diagnosis: Sealed<String>?
+        @Attribute(.sealed(by: \.patient)) var drugs: Sealed<[String]>?
+        var room: String = ""
+        init(patient: Patient?) { self.patient = patient }
+    }
+}
+
+private enum Plain {
+    @Model final class Patient {
+        var name: Data
+        init(name: Data) { self.name = name }
+    }
+}
