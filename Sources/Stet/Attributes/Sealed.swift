@@ -215,8 +215,8 @@ extension AttributeOption {
     /// @Attribute(.sealed(by: \.patient)) var diagnosis: Sealed<String>?
     /// ```
     ///
-    /// A save is refused (`.unsealable`) while the relationship is nil. When it changes, the value
-    /// is sealed anew.
+    /// A new value is refused (`.unsealable`) while the relationship is nil. When the relationship
+    /// changes, the value is sealed anew; when it becomes nil, it stays with the last object.
     public static func sealed(by owner: KeyPath<_SealOwner, _SealOwner>) -> AttributeOption {
         var option = AttributeOption()
         option.sealOwner = _SealOwner(name: "")[keyPath: owner].name

@@ -58,17 +58,18 @@ struct SealingStep {
                 !data.isEmpty
             else { continue }
             let value = SealedBytes(bytes: Array(data))
-            guard let owner = owner(of: object, entity, slot) else {
-                refuse(object, slot, .sealedWithoutOwner(entity.properties[slot].seal))
-                continue
-            }
+            let owner = owner(of: object, entity, slot)
             if let place = value.place, place.object == object.id,
                 M._$description.sealLabels?.takeUnretainedValue()
                     .contains(place.label, slot: slot) == true
             {
-                if place.owner == owner { continue }
-                // What was erased stays erased.
+                // Without an owner, it stays with its last one; what was erased stays erased.
+                if owner == nil || place.owner == owner { continue }
                 if case .failure(let error) = value.opening(), error.code == .erased { continue }
+            }
+            guard let owner else {
+                refuse(object, slot, .sealedWithoutOwner(entity.properties[slot].seal))
+                continue
             }
             let place = SealedBytes.Place(
                 owner: owner, object: object.id,

@@ -16,10 +16,11 @@ final class KeyFileStorage: Sendable {
     init?(existing path: String) throws(SealingError) {
         self.path = path
         descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        let number = errno
         identity = FileIdentity(descriptor: descriptor)
         if descriptor >= 0 { return }
-        if errno == ENOENT { return nil }
-        throw .inputOutput(path, "opened", errno)
+        if number == ENOENT { return nil }
+        throw .inputOutput(path, "opened", number)
     }
 
     deinit {

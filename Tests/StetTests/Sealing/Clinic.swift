@@ -3,7 +3,7 @@ import Stet
 import StetStore
 import StetTestSupport
 
-@Model final class Patient {
+@Model final class Client {
     var name: Sealed<String>
     var born: Sealed<Date>?
     var ward: Int = 0
@@ -11,13 +11,13 @@ import StetTestSupport
     init(name: String) { self.name = Sealed(name) }
 }
 
-@Model final class Visit {
-    var patient: Patient?
+@Model final class Treatment {
+    var patient: Client?
     @Attribute(.sealed(by: \.patient)) var diagnosis: Sealed<String>?
     @Attribute(.sealed(by: \.patient)) var drugs: Sealed<[String]>?
     var room: String = ""
 
-    init(patient: Patient?) { self.patient = patient }
+    init(patient: Client?) { self.patient = patient }
 }
 
 /// A key provider whose key is in memory, and that can be made to fail.
@@ -55,7 +55,7 @@ final class Clinic {
         var configuration = Store.Configuration()
         configuration.keys = keys
         return try Store.open(
-            at: path, for: Patient.self, Visit.self, configuration: configuration)
+            at: path, for: Client.self, Treatment.self, configuration: configuration)
     }
 
     /// Opens the store again, and lets go of the key file.
@@ -79,15 +79,23 @@ final class Clinic {
     /// A saved patient with a visit.
     func admit(
         _ name: String, _ diagnosis: String
-    ) throws -> (context: ManagedContext, patient: Patient, visit: Visit) {
+    ) throws -> (context: ManagedContext, patient: Client, visit: Treatment) {
         let context = store.context(author: "doctor")
-        let patient = Patient(name: name)
-        let visit = Visit(patient: patient)
+        let patient = Client(name: name)
+        let visit = Treatment(patient: patient)
         visit.diagnosis = Sealed(diagnosis)
         visit.drugs = Sealed(["\(diagnosis) drug"])
         context.insert(visit)
         try context.save()
         return (context, patient, visit)
+    }
+
+    /// The ids of a saved client and its treatment, whose diagnosis was changed once.
+    func admitted() throws -> (client: ObjectID, treatment: ObjectID) {
+        let (context, client, treatment) = try admit("Ada", "flu")
+        treatment.diagnosis = Sealed("measles")
+        try context.save()
+        return (client.id, treatment.id)
     }
 
     /// Returns whether any file in the directory contains a text.

@@ -21,11 +21,11 @@ import Testing
 
         try await clinic.reopen()
         let again = clinic.store.context()
-        let found = try #require(try again.fetch(Visit.self).first())
+        let found = try #require(try again.fetch(Treatment.self).first())
         #expect(try found.diagnosis?.value == "influenza")
         #expect(try found.drugs?.value == ["influenza drug"])
         #expect(try found.patient?.born?.value.timeIntervalSinceReferenceDate == 7)
-        let snapshot = try #require(try again.fetch(Patient.self).snapshots().first)
+        let snapshot = try #require(try again.fetch(Client.self).snapshots().first)
         #expect(try snapshot.name.value == "Ada Lovelace")
         #expect(try clinic.store.verify().problems == [])
     }
@@ -52,8 +52,8 @@ import Testing
         let later = clinic.store.context()
         try later.apply(try clinic.store.drafts.changes("draft"))
         try await later.save()
-        #expect(try later.object(Visit.self, id: visit.id)?.diagnosis?.value == "measles")
-        let decoded = try JSONDecoder().decode(Patient.Snapshot.self, from: try JSONEncoder().encode(patient.snapshot))
+        #expect(try later.object(Treatment.self, id: visit.id)?.diagnosis?.value == "measles")
+        let decoded = try JSONDecoder().decode(Client.Snapshot.self, from: try JSONEncoder().encode(patient.snapshot))
         #expect(try decoded.name.value == "Ada Lovelace")
     }
 
@@ -64,17 +64,17 @@ import Testing
         visit.drugs = Sealed(["flu drug"])
         #expect(try await context.save() == nil)
         patient.name = Sealed("Grace")
-        #expect(try await context.save()?.changes.changes.count == 1)
+        #expect(try await context.save()?.changeSet.changes.count == 1)
         #expect(try patient.name.value == "Grace")
     }
 
     @Test func aCopiedValueIsSealedForItsNewPlace() async throws {
         let clinic = try await Clinic()
         let (context, patient, visit) = try clinic.admit("Ada", "flu")
-        let other = Patient(name: "")
+        let other = Client(name: "")
         other.name = patient.name
         context.insert(other)
-        let second = Visit(patient: other)
+        let second = Treatment(patient: other)
         second.diagnosis = visit.diagnosis
         context.insert(second)
         #expect(try other.name.value == "Ada")
@@ -88,39 +88,37 @@ import Testing
     @Test func queriesCompareWithNilOnly() async throws {
         let clinic = try await Clinic()
         let (context, _, visit) = try clinic.admit("Ada", "flu")
-        context.insert(Visit(patient: nil))
+        context.insert(Treatment(patient: nil))
         try await context.save()
-        #expect(try context.fetch(Visit.self) { $0.diagnosis == nil }.count() == 1)
-        #expect(try context.fetch(Visit.self) { $0.diagnosis != nil }.first() === visit)
+        #expect(try context.fetch(Treatment.self) { $0.diagnosis == nil }.count() == 1)
+        #expect(try context.fetch(Treatment.self) { $0.diagnosis != nil }.first() === visit)
     }
 
     @Test func undoAndHistoryNeedNoKey() async throws {
         let clinic = try await Clinic()
-        let (context, _, visit) = try clinic.admit("Ada", "flu")
-        visit.diagnosis = Sealed("measles")
-        try await context.save()
+        let id = try clinic.admitted().treatment
         try clinic.reopenWithoutKeys()
-        try clinic.store.undo(author: "doctor")
+        try await clinic.store.undo(author: "doctor")
         let locked = try #require(
-            try clinic.store.context().object(Visit.self, id: visit.id))
+            try clinic.store.context().object(Treatment.self, id: id))
         #expect(try sealingCode(locked.diagnosis) == .keyFileNotOpen)
-        try clinic.store.redo(author: "doctor")
-        try clinic.store.undo(author: "doctor")
+        try await clinic.store.redo(author: "doctor")
+        try await clinic.store.undo(author: "doctor")
         try await clinic.reopen()
-        let found = try #require(try clinic.store.context().object(Visit.self, id: visit.id))
+        let found = try #require(try clinic.store.context().object(Treatment.self, id: id))
         #expect(try found.diagnosis?.value == "flu")
         let past = try clinic.store.view(asOf: Revision(try clinic.store.revision().number - 1))
-        let before = try #require(try past.object(Visit.self, id: visit.id))
+        let before = try #require(try past.object(Treatment.self, id: id))
         #expect(try before.diagnosis?.value == "measles")
         #expect(try clinic.store.verify().problems == [])
     }
 
     @Test func otherPropertiesAreSavedWithoutKeysAndSealedOnesAreNot() async throws {
         let clinic = try await Clinic()
-        let (_, patient, _) = try clinic.admit("Ada", "flu")
+        let id = try clinic.admitted().client
         try clinic.reopenWithoutKeys()
         let context = clinic.store.context()
-        let found = try #require(try context.object(Patient.self, id: patient.id))
+        let found = try #require(try context.object(Client.self, id: id))
         found.ward = 7
         try await context.save()
         found.name = Sealed("Grace")
@@ -130,7 +128,7 @@ import Testing
         // Everything is as it was before the edits.
         #expect(found.ward == 7)
         #expect(try sealingCode(found.name) == .keyFileNotOpen)
-        #expect(try clinic.store.context().object(Patient.self, id: patient.id)?.ward == 7)
+        #expect(try clinic.store.context().object(Client.self, id: id)?.ward == 7)
     }
 
     @Test func aValueThatCannotBeEncodedIsAViolation() async throws {
@@ -157,10 +155,10 @@ import Testing
         var configuration = Store.Configuration()
         configuration.keys = clinic.keys
         let store = try Store.open(
-            at: clinic.path, for: Renamed.Patient.self, Renamed.Visit.self,
+            at: clinic.path, for: Renamed.Client.self, Renamed.Treatment.self,
             configuration: configuration)
         let context = store.context()
-        let found = try #require(try context.object(Renamed.Patient.self, id: patient.id))
+        let found = try #require(try context.object(Renamed.Client.self, id: patient.id))
         #expect(try found.fullName.value == "Ada")
         found.ward = 3
         try await context.save()
@@ -171,17 +169,17 @@ import Testing
     @Test func anAttributeCannotBecomeASealedOneWithoutCode() async throws {
         let clinic = try await Clinic()
         let path = clinic.directory.file("plain.stet")
-        let plain = try Store.open(at: path, for: Plain.Patient.self)
+        let plain = try Store.open(at: path, for: Plain.Client.self)
         let context = plain.context()
-        context.insert(Plain.Patient(name: Data([1, 2, 3])))
+        context.insert(Plain.Client(name: Data([1, 2, 3])))
         try await context.save()
         plain.close()
         let error = #expect(throws: StoreError.self) {
-            try Store.open(at: path, for: Patient.self, Visit.self)
+            try Store.open(at: path, for: Client.self, Treatment.self)
         }
         #expect(error?.code == .modelMismatch)
         #expect(
-            error?.message.contains("Patient.name is data in the store and sealed value in the model")
+            error?.message.contains("Client.name is data in the store and sealed value in the model")
                 == true, "\(String(describing: error))")
     }
 }
@@ -203,24 +201,24 @@ private enum Fragile {
 }
 
 private enum Renamed {
-    @Model final class Patient {
+    @Model final class Client {
         @Attribute(originalName: "name") var fullName: Sealed<String>
         var born: Sealed<Date>?
         var ward: Int = 0
         init(fullName: String) { self.fullName = Sealed(fullName) }
     }
 
-    @Model final class Visit {
-        var patient: Patient?
+    @Model final class Treatment {
+        var patient: Client?
         @Attribute(.sealed(by: \.patient)) var diagnosis: Sealed<String>?
         @Attribute(.sealed(by: \.patient)) var drugs: Sealed<[String]>?
         var room: String = ""
-        init(patient: Patient?) { self.patient = patient }
+        init(patient: Client?) { self.patient = patient }
     }
 }
 
 private enum Plain {
-    @Model final class Patient {
+    @Model final class Client {
         var name: Data
         init(name: Data) { self.name = name }
     }
