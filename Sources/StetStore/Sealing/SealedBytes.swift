@@ -128,6 +128,7 @@ package struct SealedBytes: Hashable, Sendable {
         case Form.unsaved? where bytes.count >= Self.unsavedHeaderByteCount:
             guard keyFileNumber == Self.processNumber else { throw .neverSaved }
             return try decrypted(Self.unsavedHeaderByteCount, Self.processKey)
+        case nil: throw .neverSealed
         default: throw .damaged
         }
     }

@@ -102,6 +102,10 @@ extension SealingError {
         .neverSaved, message: "The value was never saved, and was made by another process.",
         advice: "Save a value before you send it to another process.")
 
+    static let neverSealed = SealingError(
+        .neverSaved, message: "The attribute has no value yet.",
+        advice: "A migration has added it: its code gives each object a value.")
+
     static func providerFailed(_ error: any Error) -> SealingError {
         SealingError(
             .providerFailed, message: "The key provider failed: \(error).",

@@ -3,11 +3,14 @@ import FoundationEssentials
 extension RecordBody {
     /// Returns the slots of the sealed attributes whose bytes are not sealed for an object.
     ///
-    /// Without bytes, an attribute waits for the code of a migration.
-    func unsealedSlots(of object: ObjectID) throws(DecodingFailure) -> [Slot] {
+    /// An attribute without bytes waits for the code of a migration.
+    func unsealedSlots(
+        of object: ObjectID, allowsWaiting: Bool
+    ) throws(DecodingFailure) -> [Slot] {
         var slots: [Slot] = []
         for slot in entity.sealedSlots {
-            guard case .bytes(let bytes)? = try cell(slot), !bytes.isEmpty else { continue }
+            guard case .bytes(let bytes)? = try cell(slot) else { continue }
+            if bytes.isEmpty, allowsWaiting { continue }
             if SealedBytes(bytes: Array(bytes)).place?.object != object { slots.append(slot) }
         }
         return slots
@@ -16,10 +19,11 @@ extension RecordBody {
 
 extension ChangeSetBuilder {
     /// Returns the slots of the sealed attributes that an item would leave unsealed.
-    borrowing func unsealedSlots(of item: Item) throws -> [Slot] {
+    borrowing func unsealedSlots(of item: Item, allowsWaiting: Bool = false) throws -> [Slot] {
         let entity = schema.entities[item.entity]
         if item.kind == .delete || entity.sealedSlots.isEmpty { return [] }
-        return try RecordBody(body(item.after), of: entity).unsealedSlots(of: item.id)
+        return try RecordBody(body(item.after), of: entity)
+            .unsealedSlots(of: item.id, allowsWaiting: allowsWaiting)
     }
 
     /// Checks that nothing is written that should be sealed and is not, whichever way it came.
@@ -27,7 +31,7 @@ extension ChangeSetBuilder {
     /// - Throws: `SealingError` (`.misplaced`).
     borrowing func checkSeals() throws {
         if !schema.hasSealedAttributes { return }
-        for item in items where try !unsealedSlots(of: item).isEmpty {
+        for item in items where try !unsealedSlots(of: item, allowsWaiting: true).isEmpty {
             throw SealingError.misplaced
         }
     }

@@ -56,6 +56,7 @@ struct Verification: ~Copyable {
         try compareMembers()
         if let floor { compareDigest(of: floor) }
         try compareRelationships()
+        try compareSeals()
         try DerivedValueCheck(file, transaction).problems().forEach { note($0) }
         try compareIndexes()
         try compareStacks()

@@ -1,8 +1,9 @@
 import Foundation
-import Stet
 import StetStore
 import StetTestSupport
 import Testing
+
+@testable import Stet
 
 /// Attributes that are encrypted by the key of an object.
 @Suite struct SealedAttributeTests {
@@ -163,6 +164,77 @@ import Testing
         found.ward = 3
         try await context.save()
         #expect(try found.fullName.value == "Ada")
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test func bytesInTheRecordOfAnotherObjectOrPropertyAreNotOpened() async throws {
+        let clinic = try await Clinic()
+        let (context, client, visit) = try clinic.admit("Ada", "flu")
+        let body = try visit._$body()
+        let own = try body.bytes.withUnsafeBytes { try Treatment._$decode(visit.id, $0) }
+        #expect(try own.diagnosis?.value == "flu")
+        let other = try body.bytes.withUnsafeBytes { try Treatment._$decode(ObjectID(), $0) }
+        #expect(try sealingCode(other.diagnosis) == .misplaced)
+        // The values of two properties change places.
+        let entity = try #require(visit._$state.table?.description)
+        var values = try body.values(of: entity)
+        values.swapAt(1, 2)
+        let swapped = try EncodedBody(values).bytes.withUnsafeBytes {
+            try Treatment._$decode(visit.id, $0)
+        }
+        #expect(try sealingCode(swapped.diagnosis) == .misplaced)
+        #expect(try sealingCode(swapped.drugs) == .misplaced)
+        // A change set with the bytes of another object is sealed for this one.
+        let second = Client(name: "Grace")
+        context.insert(second)
+        let commit = try await context.save()
+        var changes = try #require(commit).changeSet
+        #expect(changes.changes.count == 1)
+        let bytes = client.name._value
+        changes.changes[0].properties = changes.changes[0].properties.map { property in
+            property.name == "name"
+                ? PropertyChange(name: "name", old: .null, new: bytes) : property
+        }
+        let third = try Clinic.open(clinic.directory.file("third.stet"), clinic.keys)
+        let target = third.context()
+        try target.apply(changes)
+        try await target.save()
+        try clinic.destroyKey(of: client.id)
+        #expect(try target.object(Client.self, id: second.id)?.name.value == "Ada")
+        #expect(try third.verify().problems == [])
+    }
+
+    @Test func codeOfAMigrationSealsValues() async throws {
+        let clinic = try await Clinic()
+        let path = clinic.directory.file("plain.stet")
+        let plain = try Store.open(at: path, for: Plain.Client.self)
+        let context = plain.context()
+        for number in 0..<3 { context.insert(Plain.Client(name: Data("\(number)".utf8))) }
+        try await context.save()
+        plain.close()
+        var configuration = Store.Configuration()
+        configuration.keys = clinic.keys
+        let forgetful = MigrationPlan(
+            .version(Plain.Client.self), .version(Client.self) { step in
+                try step.forEach(Plain.Client.self, Client.self) { old, new in
+                    if old.name != Data("1".utf8) {
+                        new.name = Sealed(String(decoding: old.name, as: UTF8.self))
+                    }
+                }
+            })
+        let error = #expect(throws: ValidationError.self) {
+            try Store.open(at: path, migrating: forgetful, configuration: configuration)
+        }
+        #expect(error?.violations.map(\.code) == [.unsealable])
+        let plan = MigrationPlan(
+            .version(Plain.Client.self), .version(Client.self) { step in
+                try step.forEach(Plain.Client.self, Client.self) { old, new in
+                    new.name = Sealed(String(decoding: old.name, as: UTF8.self))
+                }
+            })
+        let store = try Store.open(at: path, migrating: plan, configuration: configuration)
+        let names = try store.context().fetch(Client.self).snapshots().map { try $0.name.value }
+        #expect(names.sorted() == ["0", "1", "2"])
         #expect(try store.verify().problems == [])
     }
 
