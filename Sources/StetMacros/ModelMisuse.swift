@@ -197,7 +197,7 @@ enum ModelMisuse {
             "range": ([.number, .date], "a number or a Date"),
             "trimmed": ([.text], "a String"), "stamped": ([.date], "a Date"),
             "lowercased": ([.text], "a String"), "nfc": ([.text], "a String"),
-            "matches": ([.text], "a String"),
+            "matches": ([.text], "a String"), "sealed": ([], "a Sealed value"),
             "oneOf": ([.text, .number, .date], "a String, a number or a Date"),
         ]
         if option.name == "matches", let pattern = option.literal, (try? Regex(pattern)) == nil {
@@ -205,12 +205,6 @@ enum ModelMisuse {
         }
         switch option.name {
         case "counter": return misuse(ofCounter: property)
-        case "sealed":
-            guard WrittenType(property.type).kind != nil else { return nil }
-            return Misuse(
-                "fit",
-                "'.sealed' needs a sealed value; write 'Sealed<\(property.typeName)>' for "
-                    + "'\(property.name)'")
         case "required":
             guard !property.isOptional else { return nil }
             return Misuse(

@@ -65,7 +65,8 @@ extension PropertyDeclaration {
     /// The expression that checks the type; nil if the text shows that it can be stored.
     var checkedType: String? {
         let written = WrittenType(type)
-        let isRuled = !written.isOptional && options.contains { !["hidden", "sealed"].contains($0.name) }
+        let isRuled =
+            !written.isOptional && options.contains { !["hidden", "sealed"].contains($0.name) }
         return type.checked(as: isRuled ? "RuledAttribute" : "Attribute")
     }
 }

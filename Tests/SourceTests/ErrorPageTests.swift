@@ -6,7 +6,8 @@ import Testing
 @Suite struct ErrorPageTests {
     private static let codeTypes = [
         "StoreError.Code": "store.", "SubscriptionError.Code": "subscription.",
-        "QueryError.Code": "query.", "ConflictError.Reason": "conflict.",
+        "QueryError.Code": "query.", "SealingError.Code": "sealing.",
+        "ConflictError.Reason": "conflict.",
     ]
 
     private var interface: [Substring] {
@@ -33,7 +34,7 @@ import Testing
         // An implementation of a shared journal throws it to the store, which throws `StoreError`.
         let types = try interface.filter { $0.contains(" Error,") || $0.contains(", Error]") }
             .filter { !$0.contains("struct SharedJournalError ") }
-        #expect(types.count == 12)
+        #expect(types.count == 13)
         for type in types where !type.contains("| protocol StetError") {
             #expect(type.contains("StetError"), "\(type)")
             let name = type.split(separator: " ")[1]

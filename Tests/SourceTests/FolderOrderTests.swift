@@ -13,7 +13,8 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
     static let stetStore = FolderOrder(
         module: "StetStore",
         folders: [
-            "Values", "Bytes", "Text", "Schema", "Patterns", "Members", "Records", "Journal",
+            "Values", "Bytes", "Text", "Schema", "Patterns", "Members", "Sealing", "Records",
+            "Journal",
             "History", "Shared", "File", "Reader", "Subscriptions", "Commit", "State", "Query",
             "Validation", "Observation", "Undo", "Retention", "Migration", "Verification",
             "Shipping",
@@ -54,7 +55,8 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
         module: "Stet",
         folders: [
             "Model", "Attributes", "Context", "Relationships", "Pending", "Validation", "Merge",
-            "Store", "Save", "Queries", "Migration", "Observation", "Subscriptions", "Errors",
+            "Store", "Save", "Queries", "Sealing", "Migration", "Observation", "Subscriptions",
+            "Errors",
         ],
         exceptions: [
             // The code that `@Model` writes names the fields, references and validators of a class.

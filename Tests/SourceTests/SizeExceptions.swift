@@ -22,7 +22,6 @@ enum SizeExceptions {
     static let functions: [String: Int] = [
         "Sources/Stet/Merge/ContextMerge.swift merge": 41,
         "Sources/StetMacros/ModelMisuse.swift misuse": 43,
-        "Sources/StetStore/History/SchemaComparison.swift compare": 42,
         "Sources/StetStore/History/SchemaComparison.swift upcast": 43,
         "Sources/StetStore/Journal/Envelope.swift init": 42,
         "Sources/StetStore/Retention/OutdatedCommits.swift init": 42,

@@ -191,7 +191,10 @@ extension AttributeValue {
     ) -> QueryExpression<Self?> {
         QueryExpression(.property(object.place, slot: slot))
     }
+}
 
+/// The types that an object contains as they are when they are optional.
+extension _OptionalStorable where _OptionalStorage == Self?, _OptionalSnapshotValue == Self? {
     @inlinable public static var _optionalTargetName: String? { nil }
     @inlinable
     public static func _initialStorage(

@@ -47,7 +47,7 @@ package struct ChangeSetBuilder: ~Copyable {
     /// The look-ups of the validators.
     package var lookups = Lookups()
     /// The reasons why values could not be sealed.
-    package var sealRefusals: [(id: ObjectID, slot: Slot, reason: Sentence)] = []
+    package var sealRefusals: [SealRefusal] = []
     private var bodies: RecordWriter
     package let schema: Schema
 

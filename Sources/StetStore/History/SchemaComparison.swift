@@ -177,12 +177,7 @@ extension SchemaComparison {
                 new.isCounter
                     ? "adds up changes of \(label)" : "no longer adds up changes of \(label)")
         }
-        if old.seal != new.seal {
-            steps.append("seals \(label) by \(new.seal?.ownerName ?? "nothing") when it is saved")
-        }
-        if old.derivation != new.derivation {
-            steps.append(new.isDerived ? "derives \(label)" : "no longer derives \(label)")
-        }
+        steps += new.changesOfOrigin(since: old, label)
         if old.type != new.type { steps.append("widens \(label) from \(old.type) to \(new.type)") }
         if old.isOptional == new.isOptional { return .null }
         if new.isOptional {
@@ -215,13 +210,8 @@ extension SchemaComparison {
     /// Returns the declared default; nil when there is none, or it is not a value of the property.
     private func defaultValue(of property: Property, _ entity: Entity) -> Value? {
         if property.isDerived, !property.isOptional { return property.type.placeholder }
-        if property.seal != nil {
-            // What one object's key has sealed is no value of another. Code that migrates seals
-            // values in place of these.
-            return origins.allowsPlaceholders && !property.isOptional ? .data(Data()) : nil
-        }
         guard let value = origins.defaults[entity.name]?[property.name]?(),
-            property.accepts(value), property.type != .reference
+            property.accepts(value), property.type != .reference, property.seal == nil
         else {
             return origins.allowsPlaceholders && !property.isOptional
                 ? property.type.placeholder : nil

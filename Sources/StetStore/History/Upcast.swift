@@ -151,6 +151,21 @@ extension Property {
     }
 }
 
+extension Property {
+    /// Returns the steps by which the value of a property comes from elsewhere than before: an
+    /// expression, or the key of an object.
+    func changesOfOrigin(since old: Property, _ label: String) -> [String] {
+        var steps: [String] = []
+        if old.derivation != derivation {
+            steps.append(isDerived ? "derives \(label)" : "no longer derives \(label)")
+        }
+        if let seal, old.seal != seal {
+            steps.append("seals \(label) by \(seal.ownerName) when it is saved")
+        }
+        return steps
+    }
+}
+
 extension ValueType {
     /// The number of bits of an integer without its sign; nil for other types.
     private var magnitudeBits: Int? {

@@ -49,7 +49,9 @@ extension Entity {
                     "\(name).\(property.name) is derived, which a \(property.typeDescription) with "
                     + "stamps, normalizers or increments can't be"
             }
-            if let problem = problemOfSeal(property) { return "\(name).\(property.name) \(problem)" }
+            if let problem = problemOfSeal(property) {
+                return "\(name).\(property.name) \(problem)"
+            }
             if property.elements.count != property.type.elementTypeCount
                 || !property.elements.allSatisfy(\.isElement)
             {
@@ -73,7 +75,8 @@ extension Entity {
         {
             return "is sealed, and can't have rules, normalizers or an expression"
         }
-        if let slot = slot(of: property.name), indexes.contains(where: { $0.parts.contains { $0.slot == slot } }) {
+        let indexed = indexes.flatMap(\.parts).map(\.slot)
+        if let slot = slot(of: property.name), indexed.contains(slot) {
             return "is sealed, and can't be in an index"
         }
         guard case .reference(let owner) = seal else { return nil }

@@ -115,12 +115,10 @@ public struct Schema: Hashable, Sendable {
         } catch {
             throw Self.unusable(error.description)
         }
-        for entity in entities {
-            for relationship in entity.relationships {
-                guard let end = schema.membersEnd(of: relationship) else { continue }
-                if contents.relationshipsByEnd[end.number] == nil {
-                    contents.relationshipsByEnd[end.number] = relationship
-                }
+        for relationship in entities.lazy.flatMap(\.relationships) {
+            guard let end = schema.membersEnd(of: relationship) else { continue }
+            if contents.relationshipsByEnd[end.number] == nil {
+                contents.relationshipsByEnd[end.number] = relationship
             }
         }
         storage = Storage(contents)

@@ -6,7 +6,7 @@ import StetLMDB
 /// The keys of the owners of sealed values, in a file of its own beside the store.
 ///
 /// ```swift
-/// let keys = try await KeyFile.open(at: "/var/keys/clinic.keys", provider: .environment("STET_KEY"))
+/// let keys = try await KeyFile.open(at: "clinic.keys", provider: .environment("CLINIC_KEY"))
 /// var configuration = Store.Configuration()
 /// configuration.keys = keys
 /// let store = try Store.open(at: path, for: Patient.self, configuration: configuration)
@@ -34,7 +34,7 @@ public final class KeyFile: Sendable {
     private let wrappingKey: SymmetricKey
     private let contents: Monitor<Contents>
 
-    /// What this process knows of the file.
+    /// The part of the file that this process has read.
     private struct Contents {
         /// The place of the key of each owner.
         var slots: [ObjectID: Int] = [:]
@@ -79,8 +79,8 @@ public final class KeyFile: Sendable {
         if let file = try KeyFileStorage(existing: path) { return file }
         let key = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
         let header = KeyFileHeader(
-            number: .random(in: .min ... .max), sequence: 1, wrappedKey: try await wrap(key, provider),
-            of: key)
+            number: .random(in: .min ... .max), sequence: 1,
+            wrappedKey: try await wrap(key, provider), of: key)
         try KeyFileStorage.make(at: path, header)
         guard let file = try KeyFileStorage(existing: path) else {
             throw SealingError.inputOutput(path, "opened", ENOENT)
@@ -185,7 +185,8 @@ public final class KeyFile: Sendable {
             if missing.isEmpty { return }
             try change(&contents) { contents throws(SealingError) in
                 let missing = missing.filter { contents.slots[$0] == nil }.sorted()
-                try append(missing.map { KeySlot(owner: $0, wrappedKey: wrap(.make(), $0)) }, &contents)
+                let slots = missing.map { KeySlot(owner: $0, wrappedKey: wrap(.make(), $0)) }
+                try append(slots, &contents)
             }
         }
     }
@@ -266,7 +267,8 @@ public final class KeyFile: Sendable {
     private func wrap(_ key: SymmetricKey, _ owner: ObjectID) -> [UInt8] {
         let key = key.withUnsafeBytes { Data($0) }
         guard
-            let box = try? AES.GCM.seal(key, using: wrappingKey, authenticating: context(of: owner)),
+            let box = try? AES.GCM.seal(
+                key, using: wrappingKey, authenticating: context(of: owner)),
             let combined = box.combined
         else { trap("a key of 32 bytes cannot be encrypted") }
         return Array(combined)
@@ -280,7 +282,7 @@ public final class KeyFile: Sendable {
                     authenticating: context(of: owner))))
     }
 
-    /// What a key is bound to: the file, and its owner.
+    /// The bytes to which a key is bound: the number of the file, and its owner.
     private func context(of owner: ObjectID) -> [UInt8] {
         var buffer = ByteBuffer(capacity: 24)
         buffer.append(number)

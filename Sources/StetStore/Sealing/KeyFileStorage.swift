@@ -68,7 +68,7 @@ final class KeyFileStorage: Sendable {
         return latest
     }
 
-    /// Replaces both copies, one after the other, durably.
+    /// Replaces the first copy, then the second, durably.
     func write(_ header: KeyFileHeader) throws(SealingError) {
         let bytes = header.encoded
         for copy in 0..<2 { try write(bytes, at: copy * KeyFileHeader.byteCount) }

@@ -4,7 +4,7 @@ import FoundationEssentials
 /// The bytes of a sealed value: what a record contains of it.
 ///
 /// A value that was saved has a header, which says by which key of which key file it was sealed,
-/// and to which object and property it belongs; the header is authenticated along with the plaintext.
+/// and to which object and property it belongs; it is authenticated along with the plaintext.
 /// Before that, the value is encrypted by a key that only this process has, so that drafts, texts
 /// and encodings of pending changes never contain it. docs/FileFormat.md describes the bytes.
 ///

@@ -127,7 +127,8 @@ extension SealingError {
     static func inputOutput(_ path: String, _ operation: String, _ number: Int32) -> SealingError {
         SealingError(
             .inputOutput,
-            message: "The key file \(path) could not be \(operation): \(String(cString: strerror(number))).",
+            message: "The key file \(path) could not be \(operation): "
+                + "\(String(cString: strerror(number))).",
             advice: "Nothing was changed: check the directory, its permissions and the disk.")
     }
 }

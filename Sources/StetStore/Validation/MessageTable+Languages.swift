@@ -52,18 +52,18 @@ extension Sentence {
     // The messages about sealed attributes.
 
     static let notSealed = Sentence("{property} is not sealed for this {entity}")
-    package static let sealedByDestroyedKey = Sentence(
-        "{property} can't be sealed: the key of its owner was destroyed")
 
-    package static func sealedWithoutOwner(_ seal: Seal?) -> Sentence {
-        Sentence("{property} can't be sealed while {limit} is nil", limit: seal?.ownerName ?? "")
+    static func unsealable(_ refusal: SealRefusal) -> Sentence {
+        switch refusal.reason {
+        case .keyDestroyed:
+            Sentence("{property} can't be sealed: the key of its owner was destroyed")
+        case .ownerMissing(let seal):
+            Sentence("{property} can't be sealed while {limit} is nil", limit: seal.ownerName)
+        case .unencodable: Sentence("{property} has a value that can't be encoded")
+        case .unopened(let error):
+            Sentence("{property} can't be sealed: {limit}", limit: error.message)
+        }
     }
-
-    package static func unsealable(_ error: SealingError) -> Sentence {
-        Sentence("{property} can't be sealed: {limit}", limit: error.message)
-    }
-
-    package static let sealedWithoutForm = Sentence("{property} has a value that can't be encoded")
 
     static func notUnique(_ properties: [String]) -> Sentence {
         properties.count == 1
@@ -127,6 +127,12 @@ extension MessageTable {
                     "{entity}受保护，删除未经确认",
                 Sentence.tooFew(1).key: "{property}至少需要 {count} 个成员",
                 Sentence.tooMany(1).key: "{property}不能超过 {count} 个成员",
+                "{property} is not sealed for this {entity}": "{property}不是为此{entity}加密的",
+                "{property} can't be sealed: the key of its owner was destroyed":
+                    "{property}无法加密：其所有者的密钥已被销毁",
+                "{property} can't be sealed while {limit} is nil": "{limit}为空时，{property}无法加密",
+                "{property} has a value that can't be encoded": "{property}的值无法编码",
+                "{property} can't be sealed: {limit}": "{property}无法加密：{limit}",
                 "{property} is already taken by another {entity}": "{property}已被另一个{entity}使用",
                 "{properties} together are already taken by another {entity}":
                     "{properties}的组合已被另一个{entity}使用",

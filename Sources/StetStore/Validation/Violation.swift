@@ -71,8 +71,8 @@ public struct Violation: Sendable, Hashable {
         public static let notOneOf = Code(7)
         /// An object of a protected model would be deleted without confirmation.
         public static let unconfirmedDeletion = Code(8)
-        /// A value cannot be sealed: it has no owner, the owner's key was destroyed, or it was sealed
-        /// for another object.
+        /// A value cannot be sealed: it has no owner, the owner's key was destroyed, or the value
+        /// belongs to another object.
         public static let unsealable = Code(9)
     }
 

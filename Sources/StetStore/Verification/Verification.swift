@@ -56,7 +56,7 @@ struct Verification: ~Copyable {
         try compareMembers()
         if let floor { compareDigest(of: floor) }
         try compareRelationships()
-        try compareSeals()
+        try SealVerification(self).problems.forEach { note($0) }
         try DerivedValueCheck(file, transaction).problems().forEach { note($0) }
         try compareIndexes()
         try compareStacks()

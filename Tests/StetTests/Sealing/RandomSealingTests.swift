@@ -100,7 +100,7 @@ import Testing
             }
         }
 
-        /// Checks that everything stored opens, exactly what belongs to destroyed keys does not, and
+        /// Checks that everything stored opens, except for what belongs to destroyed keys, and that
         /// each value is sealed by the key of its present owner or was erased.
         private func check() throws {
             let context = clinic.store.context()

@@ -54,7 +54,8 @@ import Testing
         try later.apply(try clinic.store.drafts.changes("draft"))
         try await later.save()
         #expect(try later.object(Treatment.self, id: visit.id)?.diagnosis?.value == "measles")
-        let decoded = try JSONDecoder().decode(Client.Snapshot.self, from: try JSONEncoder().encode(patient.snapshot))
+        let encoded = try JSONEncoder().encode(patient.snapshot)
+        let decoded = try JSONDecoder().decode(Client.Snapshot.self, from: encoded)
         #expect(try decoded.name.value == "Ada Lovelace")
     }
 
@@ -215,7 +216,8 @@ import Testing
         var configuration = Store.Configuration()
         configuration.keys = clinic.keys
         let forgetful = MigrationPlan(
-            .version(Plain.Client.self), .version(Client.self) { step in
+            .version(Plain.Client.self),
+            .version(Client.self) { step in
                 try step.forEach(Plain.Client.self, Client.self) { old, new in
                     if old.name != Data("1".utf8) {
                         new.name = Sealed(String(decoding: old.name, as: UTF8.self))
@@ -227,7 +229,8 @@ import Testing
         }
         #expect(error?.violations.map(\.code) == [.unsealable])
         let plan = MigrationPlan(
-            .version(Plain.Client.self), .version(Client.self) { step in
+            .version(Plain.Client.self),
+            .version(Client.self) { step in
                 try step.forEach(Plain.Client.self, Client.self) { old, new in
                     new.name = Sealed(String(decoding: old.name, as: UTF8.self))
                 }
@@ -251,8 +254,9 @@ import Testing
         }
         #expect(error?.code == .modelMismatch)
         #expect(
-            error?.message.contains("Client.name is data in the store and sealed value in the model")
-                == true, "\(String(describing: error))")
+            error?.message.contains(
+                "Client.name is data in the store and sealed value in the model") == true,
+            "\(String(describing: error))")
     }
 }
 

@@ -1,22 +1,5 @@
 import FoundationEssentials
 
-extension RecordBody {
-    /// Returns the slots of the sealed attributes whose bytes are not sealed for an object.
-    ///
-    /// An attribute without bytes waits for the code of a migration.
-    func unsealedSlots(
-        of object: ObjectID, allowsWaiting: Bool
-    ) throws(DecodingFailure) -> [Slot] {
-        var slots: [Slot] = []
-        for slot in entity.sealedSlots {
-            guard case .bytes(let bytes)? = try cell(slot) else { continue }
-            if bytes.isEmpty, allowsWaiting { continue }
-            if SealedBytes(bytes: Array(bytes)).place?.object != object { slots.append(slot) }
-        }
-        return slots
-    }
-}
-
 extension ChangeSetBuilder {
     /// Returns the slots of the sealed attributes that an item would leave unsealed.
     borrowing func unsealedSlots(of item: Item, allowsWaiting: Bool = false) throws -> [Slot] {
@@ -34,6 +17,23 @@ extension ChangeSetBuilder {
         for item in items where try !unsealedSlots(of: item, allowsWaiting: true).isEmpty {
             throw SealingError.misplaced
         }
+    }
+}
+
+extension RecordBody {
+    /// Returns the slots of the sealed attributes whose bytes are not sealed for an object.
+    ///
+    /// An attribute without bytes waits for the code of a migration.
+    func unsealedSlots(
+        of object: ObjectID, allowsWaiting: Bool
+    ) throws(DecodingFailure) -> [Slot] {
+        var slots: [Slot] = []
+        for slot in entity.sealedSlots {
+            guard case .bytes(let bytes)? = try cell(slot) else { continue }
+            if bytes.isEmpty, allowsWaiting { continue }
+            if SealedBytes(bytes: Array(bytes)).place?.object != object { slots.append(slot) }
+        }
+        return slots
     }
 }
 

@@ -6,7 +6,7 @@ import StetStore
 struct SealingStep {
     private let core: ContextCore
     /// The values that can't be sealed, with the reasons.
-    private(set) var refusals: [(id: ObjectID, slot: Slot, reason: Sentence)] = []
+    private(set) var refusals: [SealRefusal] = []
     private var values: [PendingValue] = []
 
     /// A value to be sealed.
@@ -34,7 +34,7 @@ struct SealingStep {
             case .success(let bytes):
                 sealed[ObjectIdentifier(value.object), default: [:]][value.slot] = bytes
             case .failure(let error) where error.code == .erased:
-                refuse(value.object, value.slot, .sealedByDestroyedKey)
+                refuse(value.object, value.slot, .keyDestroyed)
             case .failure(let error): throw error
             }
         }
@@ -44,8 +44,10 @@ struct SealingStep {
         }
     }
 
-    private mutating func refuse(_ object: any Model, _ slot: Slot, _ reason: Sentence) {
-        refusals.append((object.id, slot, reason))
+    private mutating func refuse(
+        _ object: any Model, _ slot: Slot, _ reason: SealRefusal.Reason
+    ) {
+        refusals.append(SealRefusal(object.id, slot, reason))
     }
 
     /// Collects the values of an object that are not sealed, or sealed for another place.
@@ -58,7 +60,8 @@ struct SealingStep {
                 !data.isEmpty
             else { continue }
             let value = SealedBytes(bytes: Array(data))
-            let owner = owner(of: object, entity, slot)
+            let seal = entity.properties[slot].seal ?? .own
+            let owner = owner(of: object, entity, seal)
             if let place = value.place, place.object == object.id,
                 M._$description.sealLabels?.takeUnretainedValue()
                     .contains(place.label, slot: slot) == true
@@ -68,7 +71,7 @@ struct SealingStep {
                 if case .failure(let error) = value.opening(), error.code == .erased { continue }
             }
             guard let owner else {
-                refuse(object, slot, .sealedWithoutOwner(entity.properties[slot].seal))
+                refuse(object, slot, .ownerMissing(seal))
                 continue
             }
             let place = SealedBytes.Place(
@@ -78,15 +81,15 @@ struct SealingStep {
             case .success(let plaintext) where plaintext.count > 1:
                 values.append(
                     PendingValue(object: object, slot: slot, plaintext: plaintext, place: place))
-            case .success: refuse(object, slot, .sealedWithoutForm)
+            case .success: refuse(object, slot, .unencodable)
             case .failure(let error) where error.code == .keyFileNotOpen: throw error
-            case .failure(let error): refuse(object, slot, .unsealable(error))
+            case .failure(let error): refuse(object, slot, .unopened(error))
             }
         }
     }
 
-    private func owner<M: Model>(of object: M, _ entity: Entity, _ slot: Slot) -> ObjectID? {
-        guard case .reference(let name)? = entity.properties[slot].seal else { return object.id }
+    private func owner<M: Model>(of object: M, _ entity: Entity, _ seal: Seal) -> ObjectID? {
+        guard case .reference(let name) = seal else { return object.id }
         guard let reference = entity.slot(of: name) else { return nil }
         let id = object._$reference(in: reference)
         return id == .none ? nil : id

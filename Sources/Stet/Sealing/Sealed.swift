@@ -19,7 +19,7 @@ public import StetStore
 ///
 /// visit.diagnosis = Sealed("influenza")
 /// try context.save()
-/// print(try visit.diagnosis?.value ?? "none")
+/// let diagnosis = try visit.diagnosis?.value
 /// try keys.destroyKey(of: patient.id)      // `value` throws SealingError (.erased) from now on
 /// ```
 ///
@@ -105,12 +105,16 @@ extension Sealed: CustomStringConvertible, CustomReflectable {
 
 extension Sealed: Codable {
     /// Decodes the sealed bytes from Base64.
+    ///
+    /// - Throws: the error of the decoder.
     public init(from decoder: any Decoder) throws {
         let bytes = try decoder.singleValueContainer().decode(Data.self)
         self.init(SealedBytes(bytes: Array(bytes)))
     }
 
     /// Encodes the sealed bytes in Base64.
+    ///
+    /// - Throws: the error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(Data(bytes.bytes))
@@ -119,7 +123,7 @@ extension Sealed: Codable {
 
 // MARK: - As an attribute
 
-extension Sealed: AttributeValue {
+extension Sealed: StoredValue {
     public static var _valueType: ValueType { .data }
     public static var _isSealed: Bool { true }
 
@@ -138,6 +142,28 @@ extension Sealed: AttributeValue {
         guard case .data(let data) = _value else { return nil }
         self.init(SealedBytes(bytes: Array(data)))
     }
+}
+
+extension Sealed: _Storable {
+    public typealias _Storage = Self
+    public typealias _SnapshotValue = Self
+
+    public static func _field(_ object: _QueryObject, slot: Slot) -> _SealedField<Value> {
+        _SealedField()
+    }
+}
+
+extension Sealed: _OptionalStorable, `RawAttribute, CodableAttribute, @Embedded or @Model` {
+    public typealias _OptionalStorage = Self?
+    public typealias _OptionalSnapshotValue = Self?
+
+    public static func _field(
+        optionalOf object: _QueryObject, slot: Slot
+    ) -> _OptionalSealedField<Value> {
+        _OptionalSealedField(.property(object.place, slot: slot))
+    }
+    public typealias _Attribute = Self
+    public typealias _OptionalAttribute = Self?
 }
 
 // What a sealed value can't be.
@@ -174,26 +200,6 @@ extension Sealed {
         *, unavailable, message: "seal the dictionary as a whole: write 'Sealed<[String: Int]>'"
     )
     public typealias _Element = Int
-}
-
-extension QueryExpression {
-    @available(*, unavailable, message: "sealed values can't be compared: compare with nil only")
-    public static func == <T>(left: Self, right: Sealed<T>) -> QueryExpression<Bool>
-    where Value == Sealed<T> { left._refused }
-
-    @available(*, unavailable, message: "sealed values can't be compared: compare with nil only")
-    public static func == <T>(left: Self, right: Sealed<T>) -> QueryExpression<Bool>
-    where Value == Sealed<T>? { left._refused }
-
-    @available(*, unavailable, message: "sealed values can't be compared: compare with nil only")
-    public static func != <T>(left: Self, right: Sealed<T>) -> QueryExpression<Bool>
-    where Value == Sealed<T> { left._refused }
-
-    @available(*, unavailable, message: "sealed values can't be compared: compare with nil only")
-    public static func != <T>(left: Self, right: Sealed<T>) -> QueryExpression<Bool>
-    where Value == Sealed<T>? { left._refused }
-
-    private var _refused: QueryExpression<Bool> { trap("a comparison of sealed values") }
 }
 
 // MARK: - The option

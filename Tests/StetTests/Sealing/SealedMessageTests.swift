@@ -1,0 +1,73 @@
+import StetTestSupport
+import Testing
+
+/// The messages of the compiler for sealed values in the wrong place.
+@Suite struct SealedMessageTests {
+    /// All errors of a program with a member of a struct in line 2, a property of a model in line
+    /// 6, and a condition in line 11.
+    private func errors(
+        member: String = "", property: String = "", condition: String = "$0.name == nil"
+    ) throws -> [CompiledProgram.Error] {
+        try CompiledProgram(
+            """
+            import Stet
+            @Embedded struct Address: EmbeddedValue { var city: String = ""; \(member)
+            }
+            @Model final class Person {
+                var other: Person?
+                \(property)
+                var name: Sealed<String>?
+                init() {}
+            }
+            func find(_ context: ManagedContext) throws -> [Person] {
+                try context.fetch(Person.self) { \(condition) }.all()
+            }
+            """
+        ).errors
+    }
+
+    @Test func sealedValuesCompile() throws {
+        #expect(
+            try errors(
+                property: """
+                    @Attribute(.hidden, .sealed(by: \\.other)) var list: Sealed<[String]>?; \
+                    @Attribute(originalName: "size") var count: Sealed<Int> = Sealed(1)
+                    """, condition: "$0.name != nil && $0.list == nil") == [])
+    }
+
+    @Test(arguments: [
+        (
+            "@Attribute(.sealed(by: \\.other)) var text: String?",
+            "'.sealed' needs a Sealed value; 'text' is String?"
+        ),
+        (
+            "@Attribute(.unique) var text: Sealed<String> = Sealed(\"\")",
+            "a sealed value has no rules, indexes or normalisers: check it before it is sealed"
+        ),
+        (
+            "var texts: [Sealed<String>] = []",
+            "seal the array as a whole: write 'Sealed<[String]>'"
+        ),
+    ])
+    func anErrorIsReportedAtTheProperty(property: String, message: String) throws {
+        let found = try errors(property: property)
+        #expect(found.map(\.line) == [6])
+        #expect(found.first?.text.contains(message) == true, "\(found)")
+    }
+
+    @Test func anEmbeddedValueContainsNoSealedOne() throws {
+        let found = try errors(member: "var text: Sealed<String>?")
+        #expect(found.map(\.line) == [2])
+        #expect(
+            found.first?.text.contains("an embedded value can't contain a sealed one") == true,
+            "\(found)")
+    }
+
+    @Test(arguments: ["$0.name == Sealed(\"Ada\")", "$0.name != Sealed(\"Ada\")"])
+    func aComparisonIsRefused(condition: String) throws {
+        let found = try errors(condition: condition)
+        #expect(found.map(\.line) == [11])
+        #expect(
+            found.first?.text.contains("sealed values can't be compared") == true, "\(found)")
+    }
+}
