@@ -37,10 +37,13 @@ struct IndexDeclaration {
             .map(\.expression)
     }
 
-    /// Returns the names in an expression such as `\.title`, `\Article.title` or `\.address.city`.
+    /// Returns the names in an expression such as `\.title`, `\Article.title`, `\.address.city` or
+    /// `\.site?.city`.
     private static func names(_ expression: ExprSyntax) -> [String]? {
         guard let path = expression.as(KeyPathExprSyntax.self) else { return nil }
-        let names = path.components.map { component -> String? in
+        let names = path.components.filter { component in
+            if case .optional = component.component { false } else { true }
+        }.map { component -> String? in
             guard case .property(let property) = component.component else { return nil }
             return property.declName.baseName.text.filter { $0 != "`" }
         }
@@ -99,7 +102,8 @@ struct IndexDeclaration {
                 let property = properties.first(where: { $0.name == names[0] }),
                 property.mayBeEmbedded
             else { return nil }
-            let path = "Swift.PartialKeyPath<Stet._EmbeddedType<\(property.typeName)>.Fields>"
+            let type = WrittenType(property.type).base.trimmedDescription
+            let path = "Swift.PartialKeyPath<Stet._EmbeddedType<\(type)>.Fields>"
             let name = context.makeUniqueName("check").text
             // All that can be wrong is in the first line, which keeps its number.
             return context.atLine(

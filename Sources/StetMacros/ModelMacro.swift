@@ -285,8 +285,7 @@ struct ModelMembers {
     private func members(of property: PropertyDeclaration) -> String? {
         guard property.mayBeEmbedded else { return nil }
         let call = "_normalized(\(property.storage), since: base?.\(property.reference))"
-        let change = shown(
-            property, if: "normalized != \(property.storage)", "\(property.storage) = normalized")
+        let change = shown(property, if: "true", "\(property.storage) = normalized")
         return "if let normalized = \(property.codeType).\(call) { \(change) }"
     }
 
@@ -294,8 +293,7 @@ struct ModelMembers {
     private func stampOfMembers(_ property: PropertyDeclaration) -> String? {
         guard property.mayBeEmbedded else { return nil }
         let call = "_stamped(\(property.storage), date, isInsert: isInsert)"
-        let change = shown(
-            property, if: "stamped != \(property.storage)", "\(property.storage) = stamped")
+        let change = shown(property, if: "true", "\(property.storage) = stamped")
         return "if let stamped = \(property.codeType).\(call) { \(change) }"
     }
 

@@ -64,11 +64,11 @@ extension PropertyDeclaration {
 
     /// The expression that checks the type; nil if the text shows that it can be stored.
     var checkedType: String? {
-        let written = WrittenType(type)
-        let isRuled =
-            !written.isOptional && options.contains { !["hidden", "sealed"].contains($0.name) }
-        return type.checked(as: isRuled ? "RuledAttribute" : "Attribute")
+        type.checked(as: isRuled ? "RuledAttribute" : "Attribute")
     }
+
+    /// True for a property with options that an embedded value cannot have.
+    var isRuled: Bool { options.contains { !["hidden", "sealed"].contains($0.name) } }
 }
 
 extension TypeSyntax {

@@ -115,7 +115,11 @@ def upcast(old, before, after, slots, defaults):
         if source == 0xFFFF or old[source] is None: return default
         if kind == before.types[source]: return old[source]
         return struct.pack(INLINE[kind], number(before.types[source], old[source]))
-    return list(map(cell, defaults, slots, after.types))
+    new = list(map(cell, defaults, slots, after.types))
+    for slot, name in enumerate(after.names):
+        owner = name.rpartition(".")[0]
+        if owner in after.names and new[after.names.index(owner)] is None: new[slot] = None
+    return new
 
 def number(kind, cell): return struct.unpack(INLINE[kind], cell.ljust(8, b"\0"))[0]
 

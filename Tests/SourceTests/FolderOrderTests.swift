@@ -77,6 +77,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
                 "CodableAttribute", "QueryExpression", "RawAttribute", "_QueryObject",
             ],
             "Attributes/EmbeddedValue.swift": ["QueryExpression", "_QueryObject"],
+            "Attributes/EmbeddedValue+Optional.swift": ["_QueryObject"],
             "Relationships/Reference.swift": ["_QueryObject"],
             // A context belongs to a store, and owns the parts that do its work.
             "Context/ContextCore.swift": [

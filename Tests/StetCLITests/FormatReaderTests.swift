@@ -50,6 +50,36 @@ struct FormatReaderTests {
         #expect(try compare(copy(name)) > 0)
     }
 
+    @Test func theReaderFindsTheMembersOfOptionalValuesThatWereMigrated() throws {
+        let properties = [
+            Property(name: "name", type: .string),
+            Property(name: "site", type: .bool, isOptional: true),
+            Property(name: "site.city", type: .string, isOptional: true, rules: [.required]),
+        ]
+        let added = Property(
+            name: "site.land", type: .string, isOptional: true, rules: [.required])
+        func open(_ properties: [Property], _ origins: SchemaOrigins) throws -> StoreFile {
+            try StoreFile.open(
+                at: directory.file("people.stet"),
+                schema: try Schema(entities: [Entity(name: "Person", properties: properties)]),
+                origins: origins)
+        }
+        let first = try open(properties, SchemaOrigins())
+        let path = directory.file("lines.jsonl")
+        try "{\"name\":\"Ann\",\"site.city\":\"Bern\"}\n{\"name\":\"Bob\"}\n"
+            .write(toFile: path, atomically: true, encoding: .utf8)
+        let outcome = try Tool.run(
+            "import", first.path, "Person", path, "--without-validators")
+        #expect(outcome.status == 0, "\(outcome)")
+        first.close()
+        var origins = SchemaOrigins()
+        origins.defaults["Person"] = ["site.land": { .string("CH") }]
+        let second = try open(properties + [added], origins)
+        #expect(try compare(second.path) == 2)
+        let dumped = try Tool.run("dump", second.path).output
+        #expect(dumped.components(separatedBy: "\"CH\"").count == 2, "\(dumped)")
+    }
+
     @Test func thereAreGoldenStores() {
         #expect(Self.names.count >= 9)
     }

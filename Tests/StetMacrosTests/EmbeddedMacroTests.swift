@@ -68,10 +68,12 @@ import Testing
                 "}",
                 "public static let _$members: [Stet._EmbeddedMember<Address>] = [",
                 "Stet._EmbeddedMember(\"city\", (String).self, \\Address.city, "
+                    + "\\Address?.?.city, "
                     + "[.trimmed, .indexed], originalName: \"town\", default: {",
                 "\"\"",
                 "}),",
                 "Stet._EmbeddedMember(\"kind\", (_$Types.kind).self, \\Address.kind, "
+                    + "\\Address?.?.kind, "
                     + "[.hidden]),",
                 "]",
                 "public static var _$memberCount: Swift.Int {",
@@ -166,10 +168,37 @@ import Testing
 
     @Test func aModelOfPlainAttributesHasLiteralSlots() {
         let lines = expand(
-            "@Model final class Note { var a: String; var b: Note?; var c: [Kind]; init() {} }")
+            """
+            @Model final class Note {
+                var a: String
+                @Relationship var b: Note?
+                @Attribute(.indexed) var kind: Kind?
+                var c: [Kind]
+                init() {}
+            }
+            """)
         #expect(!lines.contains { $0.contains("_$Slots") })
         #expect(lines.contains("static var _$propertyCount: Int {"))
-        #expect(lines.contains("3"))
+        #expect(lines.contains("4"))
+    }
+
+    @Test func anOptionalPropertyOfAnUnknownTypeMayBeEmbedded() {
+        let lines = expand(
+            "@Model final class Note { @Attribute(.hidden) var a: Place?; var b: Int; init() {} }")
+        #expect(
+            lines.filter { $0.contains("_slot(") || $0.contains("_normalized(") } == [
+                "Stet._slot(after: 0, _$Types.a.self)",
+                "Stet._slot(after: 0, _$Types.a.self, 1).index",
+                "if let normalized = _$Types.a._normalized(_a, since: base?.a) {",
+            ])
+        #expect(lines.contains("typealias a = Stet._PropertyType<Place>._OptionalAttribute"))
+    }
+
+    @Test func anEmbeddedValueWithACounterCannotBeOptional() {
+        let lines = expand("@Embedded struct A { @Attribute(.counter) var hits: Int = 0 }")
+        #expect(
+            lines.contains("typealias _OptionalAttribute = Stet._RefusedProperty<A?>"), "\(lines)")
+        #expect(lines.contains { $0.contains("increments of 'hits' would be lost with it") })
     }
 
     @Test(arguments: [
@@ -239,7 +268,7 @@ import Testing
         ("\\.address[0]", "#Index reads the text: write '\\.name', not '\\.address[0]'"),
     ])
     func anIndexNamesAMemberOfAnEmbeddedValue(path: String, message: String) {
-        let model = "var a: Int; var note: Note?; var address: Address"
+        let model = "var a: Int; @Relationship var note: Note?; var address: Address?"
         #expect(messages("@Model final class A { \(model)\n#Index<A>(\(path)) }") == [message])
     }
 
@@ -248,7 +277,9 @@ import Testing
             @Model final class A {
                 var name: String
                 var address: Address
+                var site: Address?
                 #Index<A>(\\.address.city, \\.name)
+                #Unique<A>(\\.site?.city)
                 init() {}
             }
             """
@@ -256,6 +287,7 @@ import Testing
         let lines = expand(source)
         #expect(
             lines.contains("Stet._ModelIndex(isUnique: false, [\"address.city\", \"name\"]),"))
+        #expect(lines.contains("Stet._ModelIndex(isUnique: true, [\"site.city\"]),"))
         #expect(
             lines.contains {
                 $0.hasPrefix("private static func") && $0.hasSuffix("Fields> = \\.city) {")

@@ -3,7 +3,8 @@
 
 public import StetStore
 
-extension Array: _Storable, _OptionalStorable, StoredValue, _SnapshotField, AttributeValue,
+extension Array: _Storable, _OptionalStorable, StoredValue, _SnapshotField,
+    _OptionalSnapshotField, AttributeValue,
     `RawAttribute, CodableAttribute, @Embedded or @Model`
 where Element: _AttributeElement {
     public static var _valueType: ValueType { .list }
@@ -28,7 +29,8 @@ where Element: _AttributeElement {
     }
 }
 
-extension Dictionary: _Storable, _OptionalStorable, StoredValue, _SnapshotField, AttributeValue,
+extension Dictionary: _Storable, _OptionalStorable, StoredValue, _SnapshotField,
+    _OptionalSnapshotField, AttributeValue,
     `RawAttribute, CodableAttribute, @Embedded or @Model`
 where Key: _AttributeElement, Value: _AttributeElement {
     public static var _valueType: ValueType { .dictionary }

@@ -23,10 +23,16 @@ public import StetStore
 /// own rules, normalisers and indexes; queries, validators, changes and the tool name it by itself,
 /// and edits of different members merge.
 ///
+/// `var site: Address?` has the attribute `site`, which is true or nil, before `site.street` and
+/// the others. It appears and disappears as a whole.
+///
 /// Do not conform to it by hand: `@Embedded` writes everything that begins with an underscore.
-public protocol EmbeddedValue: _Storable, _SnapshotField, CustomReflectable,
-    `RawAttribute, CodableAttribute, @Embedded or @Model`
-where _Storage == Self, _SnapshotValue == Self, _Field == Fields {
+public protocol EmbeddedValue: _Storable, _OptionalStorable, _OptionalSnapshotField,
+    CustomReflectable, `RawAttribute, CodableAttribute, @Embedded or @Model`
+where
+    _Storage == Self, _SnapshotValue == Self, _Field == Fields, _OptionalStorage == Self?,
+    _OptionalSnapshotValue == Self?, _OptionalField == Fields?
+{
     /// The members as queries name them; written by `@Embedded`.
     associatedtype Fields: _EmbeddedFields where Fields.Value == Self
 
@@ -64,7 +70,7 @@ extension _EmbeddedFields {
     public static func == (left: Self, right: Value) -> QueryExpression<Bool> {
         QueryExpression<Bool>(
             .all(
-                zip(left.slots, right._$values).map { slot, value in
+                zip(left.memberSlots, right._$values).map { slot, value in
                     .comparison(
                         .equal, .property(left._object.place, slot: slot), .constant(value))
                 }))
@@ -73,8 +79,11 @@ extension _EmbeddedFields {
     /// Returns whether any member differs from that of a value.
     public static func != (left: Self, right: Value) -> QueryExpression<Bool> { !(left == right) }
 
+    /// The slots of the value, among them that of the presence of an optional one.
+    var slots: [Slot] { (_object.presence.map { [$0] } ?? []) + memberSlots }
+
     /// The slots of the members.
-    var slots: [Slot] { (0..<Value._$memberCount).map { Slot(_slot.index + $0) } }
+    var memberSlots: [Slot] { (0..<Value._$memberCount).map { Slot(_slot.index + $0) } }
 }
 
 /// The description of one member of an embedded value that `@Embedded` writes.
@@ -82,19 +91,22 @@ public struct _EmbeddedMember<Value: EmbeddedValue>: Sendable {
     let described: DescribedProperty
     /// A key path without captured values, as `@Embedded` writes it; it never changes.
     nonisolated(unsafe) let keyPath: PartialKeyPath<Value>
+    /// The key path of the member of an optional value.
+    nonisolated(unsafe) let optionalKeyPath: PartialKeyPath<Value?>
     let value: @Sendable (Value) -> StetStore.Value
 
     /// Creates a description of a member of type `type`.
     public init<T: _Storable>(
         _ name: String, _ type: T.Type, _ keyPath: KeyPath<Value, T>,
-        _ options: [AttributeOption] = [], originalName: String? = nil,
-        default value: (@Sendable () -> T)? = nil
+        _ optionalKeyPath: PartialKeyPath<Value?>, _ options: [AttributeOption] = [],
+        originalName: String? = nil, default value: (@Sendable () -> T)? = nil
     ) where T: StoredValue, T._SnapshotValue == T {
         var described = DescribedProperty(name, type, options)
         described.origin.names = originalName.map { [$0] } ?? []
         if let value { described.origin.value = { value()._value } }
         self.described = described
         self.keyPath = keyPath
+        self.optionalKeyPath = optionalKeyPath
         // As above.
         nonisolated(unsafe) let path = keyPath
         self.value = { $0[keyPath: path]._value }
@@ -103,8 +115,8 @@ public struct _EmbeddedMember<Value: EmbeddedValue>: Sendable {
     /// Creates a description of a member that the compiler has refused.
     public init<T>(
         _ name: String, _ type: _RefusedProperty<T>.Type, _ keyPath: KeyPath<Value, T>,
-        _ options: [AttributeOption] = [], originalName: String? = nil,
-        default value: (@Sendable () -> T)? = nil
+        _ optionalKeyPath: PartialKeyPath<Value?>, _ options: [AttributeOption] = [],
+        originalName: String? = nil, default value: (@Sendable () -> T)? = nil
     ) {
         trap("a member of a type that does not compile")
     }
@@ -122,7 +134,7 @@ extension EmbeddedValue {
     public static func _normalized(_ storage: borrowing Self, since base: Self?) -> Self? {
         var value = copy storage
         value._$normalize(since: base)
-        return value
+        return value == storage ? nil : value
     }
 
     public static func _stamped(
@@ -130,7 +142,7 @@ extension EmbeddedValue {
     ) -> Self? {
         var value = copy storage
         value._$stamp(date, isInsert: isInsert)
-        return value
+        return value == storage ? nil : value
     }
 }
 
@@ -189,7 +201,7 @@ extension EmbeddedValue {
 
 /// The encoding of an embedded value in the snapshot of its owner, whichever conformances to
 /// `Codable` the struct has of its own.
-private struct EmbeddedCoding<Value: EmbeddedValue>: Codable {
+struct EmbeddedCoding<Value: EmbeddedValue>: Codable {
     let value: Value
 
     init(value: Value) { self.value = value }
@@ -228,17 +240,19 @@ extension _ModelProperty {
 extension EmbeddedValue {
     public typealias _Attribute = Self
 
-    @available(
-        *, unavailable,
-        message: "an embedded value can't be optional: make its members optional instead"
-    )
-    public typealias _OptionalAttribute = _RefusedProperty<Self?>
+    public typealias _OptionalAttribute = Self?
 
     @available(
         *, unavailable,
         message: "write the rules of an embedded value at its members, in the struct"
     )
     public typealias _RuledAttribute = _RefusedProperty<Self>
+
+    @available(
+        *, unavailable,
+        message: "write the rules of an embedded value at its members, in the struct"
+    )
+    public typealias _OptionalRuledAttribute = _RefusedProperty<Self?>
 
     @available(
         *, unavailable,
@@ -285,7 +299,11 @@ extension StoredValue {
     @inlinable
     public static func _member(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(_UnreadableValue) -> Self { try _field(&reader, slot: slot) }
+    ) throws(_UnreadableValue) -> Self {
+        // The slot of a member of an optional value may be empty.
+        if !_isOptional, reader.isNull(slot: slot) { throw _UnreadableValue(slot: slot) }
+        return try _field(&reader, slot: slot)
+    }
 
     @inlinable
     public static func _write(_ member: Self, _ writer: inout RecordWriter, slot: Slot) {

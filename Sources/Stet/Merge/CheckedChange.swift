@@ -49,11 +49,23 @@ struct CheckedChange {
             // A derived attribute follows its expression, whatever the change set says.
             if entity.properties[slot].isDerived { continue }
             if new[slot] != nil { report("the property is changed twice", property.name) }
-            if change.kind != .delete, !entity.properties[slot].acceptsUnplaced(property.new) {
+            let isAbsurd = entity.isPresence(slot) && property.new == .bool(false)
+            if change.kind != .delete,
+                isAbsurd || !entity.properties[slot].acceptsUnplaced(property.new)
+            {
                 report("the value does not fit its type", property.name)
             }
             old[slot] = property.old
             new[slot] = property.new
+        }
+        for value in entity.optionalValues
+        where change.kind != .delete
+            && (new[value.presence] ?? (change.kind == .insert ? .null : .bool(true))) == .null
+        {
+            for slot in value.members where new[slot] ?? .null != .null {
+                let owner = entity.properties[value.presence].name
+                report("\(owner) is nil, so no member has a value", entity.properties[slot].name)
+            }
         }
         if change.kind != .insert { return }
         for (slot, property) in entity.properties.slotted

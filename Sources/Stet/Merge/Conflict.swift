@@ -116,6 +116,9 @@ extension Conflict {
         /// The name of the property.
         public let property: String
         /// The value that both sides started from; `.null` for an object that both have inserted.
+        ///
+        /// An optional embedded value that one side has removed or set is in conflict as a whole.
+        /// It is a dictionary of its members by name.
         public let base: Value
         /// The pending value of this context.
         public let mine: Value

@@ -107,30 +107,54 @@ private struct ChangeSetApplication {
         let now = try values(of: object)
         var values = now
         var contested: [Conflict.Property] = []
-        for slot in change.new.keys.sorted() {
-            let property = entity.properties[slot]
-            let conflict = Conflict.Property(
-                property, of: entity.name, change.key.id, base: change.old[slot] ?? .null,
-                mine: change.new[slot] ?? .null, theirs: now[slot])
-            switch decide(conflict, property, change.kind) {
-            case .theirs: break
-            case .mine:
-                values[slot] = try core.placed(conflict.mine, in: slot, of: table, like: conflict)
-            case .counted(let sum):
-                values[slot] = try Value(inlineWord: sum, type: property.type)
-            case .overflowing:
-                overflows = true
-                contested.append(conflict)
-            case .contested:
-                guard let value = try policy.value(of: conflict) else {
+        let sides = ChangedSides(change, now, entity)
+        let parts = entity.mergeParts { value in
+            sides.touches(value) ? sides.decide(value, change.kind) : nil
+        }
+        for part in parts {
+            switch part {
+            case .whole(let value, let decision):
+                let merge = WholeMerge(
+                    value: value, decision: decision, entity: entity, object: change.key.id,
+                    base: sides.base, mine: sides.mine, theirs: now)
+                guard let merged = try sides.values(merge, by: policy) else {
+                    contested.append(merge.conflict)
+                    continue
+                }
+                for (slot, value) in merged { values[slot] = value }
+            case .property(let slot) where change.new[slot] != nil:
+                let conflict = Conflict.Property(
+                    entity.properties[slot], of: entity.name, change.key.id,
+                    base: change.old[slot] ?? .null, mine: change.new[slot] ?? .null,
+                    theirs: now[slot])
+                guard let value = try merged(conflict, slot, table, change.kind) else {
                     contested.append(conflict)
                     continue
                 }
-                values[slot] = try core.placed(value, in: slot, of: table, like: conflict)
+                values[slot] = value
+            case .property: break
             }
         }
         if !contested.isEmpty { return note(change, object, contested) }
         if values != now { try assign(values, to: object, table) }
+    }
+
+    /// Returns the value that a property gets; nil when the policy does not decide.
+    private mutating func merged(
+        _ conflict: Conflict.Property, _ slot: Slot, _ table: _ObjectTable, _ kind: ChangeKind
+    ) throws -> Value? {
+        let property = table.description.properties[slot]
+        switch decide(conflict, property, kind) {
+        case .theirs: return conflict.theirs
+        case .mine: return try core.placed(conflict.mine, in: slot, of: table, like: conflict)
+        case .counted(let sum): return try Value(inlineWord: sum, type: property.type)
+        case .overflowing:
+            overflows = true
+            return nil
+        case .contested:
+            guard let value = try policy.value(of: conflict) else { return nil }
+            return try core.placed(value, in: slot, of: table, like: conflict)
+        }
     }
 
     /// Decides about a property; a position by itself is never contested.

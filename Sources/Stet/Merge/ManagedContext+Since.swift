@@ -116,11 +116,20 @@ private struct ObjectSides<M: Model> {
         }
         // A value without a stored form is reported by the save.
         let pending = try (try? object._$body())?.values(of: entity)
-        for (slot, property) in entity.properties.slotted
-        where property.stamp != .update && !property.isDerived {
-            let stored = theirs.values?[slot] ?? .null
-            add(
-                property, base.values?[slot] ?? .null, pending?[slot].unplaced ?? stored, stored)
+        let stored = theirs.values ?? entity.properties.map { _ in .null }
+        let shown = pending ?? stored
+        let parts = entity.mergeParts { $0.decide(base: base.values, mine: shown, theirs: stored) }
+        for part in parts {
+            switch part {
+            case .whole(let value, _):
+                add(
+                    entity.described(value), entity.whole(value, of: base.values),
+                    entity.whole(value, of: shown), entity.whole(value, of: stored))
+            case .property(let slot):
+                let property = entity.properties[slot]
+                if property.stamp == .update || property.isDerived { continue }
+                add(property, base.values?[slot] ?? .null, shown[slot].unplaced, stored[slot])
+            }
         }
         for relationship in entity.relationships {
             guard let end = core.schema.membersEnd(of: relationship),
@@ -134,6 +143,14 @@ private struct ObjectSides<M: Model> {
                 try theirs.members(of: object.id, at: end, reader))
         }
         return found
+    }
+}
+
+extension Entity {
+    /// Returns an optional embedded value as one property.
+    fileprivate func described(_ value: OptionalValue) -> Property {
+        Property(
+            name: properties[value.presence].name, type: .dictionary, isHidden: isHidden(value))
     }
 }
 

@@ -37,7 +37,13 @@ struct MergeSides {
         guard let mine = try values(mine), let theirs = try values(theirs) else { return [] }
         let base = try values(base)
         let entity = table.description
-        return entity.properties.indices.compactMap { slot in
+        let parts = entity.mergeParts { $0.decide(base: base, mine: mine, theirs: theirs) }
+        return parts.compactMap { part in
+            guard case .property(let slot) = part else {
+                return whole(part, base: base, mine: mine, theirs: theirs).flatMap {
+                    $0.isChanged ? $0.conflict : nil
+                }
+            }
             if entity.properties[slot].isDerived { return nil }
             let before = base?[slot] ?? .null
             if base != nil, mine[slot] == before, theirs[slot] == before { return nil }
@@ -79,7 +85,21 @@ struct MergeSides {
         )
         let baseValues = try values(base)
         var merged = theirValues
-        for (slot, property) in entity.properties.slotted where property.stamp != .update {
+        let parts = entity.mergeParts {
+            $0.decide(base: baseValues, mine: mineValues, theirs: theirValues)
+        }
+        for part in parts {
+            guard case .property(let slot) = part else {
+                guard
+                    let values = try whole(
+                        part, base: baseValues, mine: mineValues, theirs: theirValues)?
+                        .values(by: policy)
+                else { return nil }
+                for (slot, value) in values { merged[slot] = value }
+                continue
+            }
+            let property = entity.properties[slot]
+            if property.stamp == .update { continue }
             let decision = try decide(slot, property, favorsMine: policy.favorsMine)
             switch decision {
             case .theirs: break
@@ -100,6 +120,16 @@ struct MergeSides {
             }
         }
         return try EncodedBody(merged)
+    }
+
+    /// Returns the merge of an optional value as a whole; nil for a property.
+    private func whole(
+        _ part: MergePart, base: [Value]?, mine: [Value], theirs: [Value]
+    ) -> WholeMerge? {
+        guard case .whole(let value, let decision) = part else { return nil }
+        return WholeMerge(
+            value: value, decision: decision, entity: table.description, object: id, base: base,
+            mine: mine, theirs: theirs)
     }
 
     /// Returns whether the sum of the increments of a counter exceeds its type.

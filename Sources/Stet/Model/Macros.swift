@@ -6,7 +6,7 @@ public import StetStore
 /// `Double`, `Decimal`, `String`, `Data`, `Date`, `UUID`, `URL`; an enum by its raw value
 /// (`RawAttribute`); a struct or enum that is `Codable` (`CodableAttribute`); arrays and
 /// dictionaries of all these; any of them optional; an optional model; or an `@Embedded` struct,
-/// whose members become attributes. `@Attribute` adds rules; `@Transient` leaves a
+/// optional or not, whose members become attributes. `@Attribute` adds rules; `@Transient` leaves a
 /// property out; `#Unique` and `#Index` in the class combine several properties; computed
 /// properties and constants are not part of the model. The class keeps the initialisers that it
 /// declares.
@@ -110,6 +110,7 @@ public macro Model(
 @attached(
     member,
     names: named(_$Types), named(Fields), named(_$CodingKeys), named(_$members),
+    named(_OptionalAttribute),
     named(_$memberCount), named(_$encode(into:slot:)), named(_$encode(to:)),
     named(_$normalize(since:)), named(_$stamp(_:isInsert:)), named(==)
 )

@@ -190,15 +190,17 @@ struct DescribedProperty: Sendable {
     ///   - owner: the name of the embedded value.
     ///   - formerOwner: its previous name; nil when it never had another one.
     ///   - isHidden: true when all members are hidden.
+    ///   - isInOptional: true when the embedded value can be absent, and its members with it.
     /// - Returns: the property, which has a default value if the member has one.
     func member(
-        of owner: String, formerly formerOwner: String?, isHidden: Bool
+        of owner: String, formerly formerOwner: String?, isHidden: Bool, isInOptional: Bool = false
     ) -> DescribedProperty {
         let name = "\(owner).\(property.name)"
         var member = self
         member.property = Property(
             name: name, type: property.type, elements: property.elements,
-            isOptional: property.isOptional, rules: property.rules,
+            isOptional: property.isOptional || isInOptional,
+            rules: property.rules + (isInOptional && !property.isOptional ? [.required] : []),
             normalizers: property.normalizers, stamp: property.stamp,
             isHidden: property.isHidden || isHidden, isCounter: property.isCounter)
         member.indexes = indexes.map { $0.named(name) }

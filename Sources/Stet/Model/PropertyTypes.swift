@@ -21,6 +21,7 @@ extension AttributeValue {
     public typealias _OptionalAttribute = Self?
     /// The type of a property with options.
     public typealias _RuledAttribute = Self
+    public typealias _OptionalRuledAttribute = Self?
     /// The type of a member of an embedded value.
     public typealias _Member = Self
     public typealias _OptionalMember = Self?
@@ -41,6 +42,7 @@ extension Optional where Wrapped: _OptionalStorable {
 
 extension Model {
     public typealias _OptionalAttribute = Self?
+    public typealias _OptionalRuledAttribute = Self?
 
     @available(
         *, unavailable, message: "a relationship to one is optional: write 'Owner?' for 'Owner'"

@@ -73,8 +73,10 @@ public protocol _OptionalStorable {
     /// The representation in the object.
     associatedtype _OptionalStorage
     /// The representation in snapshots and records.
-    associatedtype _OptionalSnapshotValue: StoredValue
+    associatedtype _OptionalSnapshotValue: _SnapshotField
     associatedtype _OptionalField
+    /// The number of slots: one, except for an embedded value.
+    static var _optionalSlotCount: Int { get }
 
     static func _field(optionalOf object: _QueryObject, slot: Slot) -> _OptionalField
     static var _optionalTargetName: String? { get }
@@ -92,12 +94,36 @@ public protocol _OptionalStorable {
     static func _optionalSnapshotValue(_ storage: _OptionalStorage) -> _OptionalSnapshotValue
     static func _reference(optional storage: _OptionalStorage) -> ObjectID
     static func _setReference(optional storage: inout _OptionalStorage, _ id: ObjectID)
+    /// Returns the storage after the members of an embedded value were normalised; nil for others.
+    static func _normalized(
+        optional storage: borrowing _OptionalStorage, since base: _OptionalSnapshotValue?
+    ) -> _OptionalStorage?
+    /// Returns the storage after the members of an embedded value were stamped; nil for others.
+    static func _stamped(
+        optional storage: borrowing _OptionalStorage, _ date: Date, isInsert: Bool
+    ) -> _OptionalStorage?
+}
+
+extension _OptionalStorable {
+    @inlinable public static var _optionalSlotCount: Int { 1 }
+
+    @inlinable
+    public static func _normalized(
+        optional storage: borrowing _OptionalStorage, since base: _OptionalSnapshotValue?
+    ) -> _OptionalStorage? { nil }
+
+    @inlinable
+    public static func _stamped(
+        optional storage: borrowing _OptionalStorage, _ date: Date, isInsert: Bool
+    ) -> _OptionalStorage? { nil }
 }
 
 extension Optional: _Storable where Wrapped: _OptionalStorable {
     public typealias _Storage = Wrapped._OptionalStorage
     public typealias _SnapshotValue = Wrapped._OptionalSnapshotValue
     public typealias _Field = Wrapped._OptionalField
+
+    @inlinable public static var _slotCount: Int { Wrapped._optionalSlotCount }
 
     public static func _field(_ object: _QueryObject, slot: Slot) -> _Field {
         Wrapped._field(optionalOf: object, slot: slot)
@@ -143,6 +169,16 @@ extension Optional: _Storable where Wrapped: _OptionalStorable {
     public static func _setReference(_ storage: inout _Storage, _ id: ObjectID) {
         Wrapped._setReference(optional: &storage, id)
     }
+
+    @inlinable
+    public static func _normalized(
+        _ storage: borrowing _Storage, since base: _SnapshotValue?
+    ) -> _Storage? { Wrapped._normalized(optional: storage, since: base) }
+
+    @inlinable
+    public static func _stamped(
+        _ storage: borrowing _Storage, _ date: Date, isInsert: Bool
+    ) -> _Storage? { Wrapped._stamped(optional: storage, date, isInsert: isInsert) }
 }
 
 // MARK: - Attributes
@@ -193,7 +229,7 @@ extension AttributeValue {
     }
 }
 
-/// The types that an object contains as they are when they are optional.
+/// The types that an object contains as they are, or nil.
 extension _OptionalStorable where _OptionalStorage == Self?, _OptionalSnapshotValue == Self? {
     @inlinable public static var _optionalTargetName: String? { nil }
     @inlinable

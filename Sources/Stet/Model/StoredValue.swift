@@ -20,10 +20,54 @@ public protocol _SnapshotField: Sendable, Equatable {
     func _encode<Key: CodingKey>(_ values: inout KeyedEncodingContainer<Key>, _ key: Key) throws
 }
 
+/// The field of a snapshot that can be optional.
+///
+/// Used by the code that `@Model` writes.
+public protocol _OptionalSnapshotField: _SnapshotField {
+    /// Reads the field from the slots of a record that begin with `slot`.
+    static func _field(
+        optional reader: inout RecordReader, slot: Slot
+    ) throws(_UnreadableValue) -> Self?
+    /// Writes the field into the slots of a record that begin with `slot`.
+    static func _write(optional value: Self?, _ writer: inout RecordWriter, slot: Slot)
+    /// Decodes the field; nil when it has no key, or is null.
+    static func _decode<Key: CodingKey>(
+        optional values: KeyedDecodingContainer<Key>, _ key: Key
+    ) throws -> Self?
+    /// Encodes the field, as the compiler derives it: nil has no key.
+    static func _encode<Key: CodingKey>(
+        optional value: Self?, _ values: inout KeyedEncodingContainer<Key>, _ key: Key
+    ) throws
+}
+
+extension Optional: _SnapshotField where Wrapped: _OptionalSnapshotField {
+    @inlinable
+    public static func _field(
+        _ reader: inout RecordReader, slot: Slot
+    ) throws(_UnreadableValue) -> Self {
+        try Wrapped._field(optional: &reader, slot: slot)
+    }
+
+    @inlinable
+    public func _write(_ writer: inout RecordWriter, slot: Slot) {
+        Wrapped._write(optional: self, &writer, slot: slot)
+    }
+
+    @inlinable
+    public static func _decode<Key: CodingKey>(
+        _ values: KeyedDecodingContainer<Key>, _ key: Key
+    ) throws -> Self { try Wrapped._decode(optional: values, key) }
+
+    @inlinable
+    public func _encode<Key: CodingKey>(
+        _ values: inout KeyedEncodingContainer<Key>, _ key: Key
+    ) throws { try Wrapped._encode(optional: self, &values, key) }
+}
+
 /// A value in the form that snapshots and records contain.
 ///
 /// Used by the code that `@Model` writes.
-public protocol StoredValue: _SnapshotField, Codable {
+public protocol StoredValue: _OptionalSnapshotField, Codable {
     static var _valueType: ValueType { get }
     /// The type of the elements of a list; the types of the keys and values of a dictionary.
     static var _elementTypes: [ValueType] { get }
@@ -80,6 +124,31 @@ extension StoredValue {
     ) throws {
         try values.encode(self, forKey: key)
     }
+
+    @inlinable
+    public static func _field(
+        optional reader: inout RecordReader, slot: Slot
+    ) throws(_UnreadableValue) -> Self? {
+        reader.isNull(slot: slot) ? nil : try _read(&reader, slot: slot)
+    }
+
+    @inlinable
+    public static func _write(optional value: Self?, _ writer: inout RecordWriter, slot: Slot) {
+        switch value {
+        case .some(let value): value._write(&writer, slot: slot)
+        case .none: writer.writeNull(slot: slot)
+        }
+    }
+
+    @inlinable
+    public static func _decode<Key: CodingKey>(
+        optional values: KeyedDecodingContainer<Key>, _ key: Key
+    ) throws -> Self? { try values.decodeIfPresent(Self.self, forKey: key) }
+
+    @inlinable
+    public static func _encode<Key: CodingKey>(
+        optional value: Self?, _ values: inout KeyedEncodingContainer<Key>, _ key: Key
+    ) throws { try values.encodeIfPresent(value, forKey: key) }
 
     /// Reads a value from the tail of a record by way of `Value`.
     static func readTail(
@@ -251,7 +320,7 @@ extension ObjectID: StoredValue {
     }
 }
 
-extension Optional: StoredValue, _SnapshotField where Wrapped: StoredValue {
+extension Optional: StoredValue, _OptionalSnapshotField where Wrapped: StoredValue {
     @inlinable public static var _valueType: ValueType { Wrapped._valueType }
     @inlinable public static var _isOptional: Bool { true }
     @inlinable public static var _isSealed: Bool { Wrapped._isSealed }
@@ -259,13 +328,7 @@ extension Optional: StoredValue, _SnapshotField where Wrapped: StoredValue {
     @inlinable public static func _read(
         _ reader: inout RecordReader, slot: Slot
     ) throws(_UnreadableValue) -> Wrapped? {
-        reader.isNull(slot: slot) ? nil : try Wrapped._read(&reader, slot: slot)
-    }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
-        switch self {
-        case .some(let value): value._write(&writer, slot: slot)
-        case .none: writer.writeNull(slot: slot)
-        }
+        try Wrapped._field(optional: &reader, slot: slot)
     }
     public var _value: Value { self?._value ?? .null }
     public init?(_value: Value) {
@@ -275,22 +338,5 @@ extension Optional: StoredValue, _SnapshotField where Wrapped: StoredValue {
         }
         guard let value = Wrapped(_value: _value) else { return nil }
         self = Optional.some(value)
-    }
-}
-
-// As the compiler derives it: nil has no key.
-extension Optional where Wrapped: StoredValue {
-    @inlinable
-    public static func _decode<Key: CodingKey>(
-        _ values: KeyedDecodingContainer<Key>, _ key: Key
-    ) throws -> Self {
-        try values.decodeIfPresent(Wrapped.self, forKey: key)
-    }
-
-    @inlinable
-    public func _encode<Key: CodingKey>(
-        _ values: inout KeyedEncodingContainer<Key>, _ key: Key
-    ) throws {
-        try values.encodeIfPresent(self, forKey: key)
     }
 }

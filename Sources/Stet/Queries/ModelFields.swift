@@ -27,8 +27,13 @@ extension _ModelFields {
 /// Used by the code that `@Model` writes.
 public struct _QueryObject: Sendable {
     let place: QueryObject
+    /// The slot that shows whether the optional embedded value whose fields are named is present.
+    let presence: Slot?
 
-    init(_ place: QueryObject) { self.place = place }
+    init(_ place: QueryObject, presence: Slot? = nil) {
+        self.place = place
+        self.presence = presence
+    }
 
     /// True for the queried object itself.
     var isRoot: Bool { if case .root = place { true } else { false } }

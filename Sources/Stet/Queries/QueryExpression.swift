@@ -233,3 +233,39 @@ extension Optional where Wrapped: _ModelFields {
         return QueryExpression<Bool>(.comparison(comparison, reference, .constant(id._value)))
     }
 }
+
+// MARK: - Optional embedded values
+
+extension Optional where Wrapped: _EmbeddedFields {
+    /// Returns whether the value is present with members that are all equal to those of a value, or
+    /// absent like nil.
+    public static func == (left: Self, right: Wrapped.Value?) -> QueryExpression<Bool> {
+        guard let left else { return QueryExpression<Bool>(.not(.everything)) }
+        let presence = left.presence
+        guard let right else {
+            return QueryExpression<Bool>(.comparison(.equal, presence, .constant(.null)))
+        }
+        return QueryExpression<Bool>(
+            .both(
+                .comparison(.notEqual, presence, .constant(.null)),
+                Wrapped.comparison(left, right).node))
+    }
+
+    /// Returns whether the value differs from another one.
+    public static func != (left: Self, right: Wrapped.Value?) -> QueryExpression<Bool> {
+        !(left == right)
+    }
+}
+
+extension _EmbeddedFields {
+    /// The expression that is nil where the value is absent: its presence, or the reference to the
+    /// object that contains it.
+    fileprivate var presence: QueryNode {
+        if let slot = _object.presence { return .property(_object.place, slot: slot) }
+        return _object.reference ?? .constant(.bool(true))
+    }
+
+    fileprivate static func comparison(_ left: Self, _ right: Value) -> QueryExpression<Bool> {
+        left == right
+    }
+}

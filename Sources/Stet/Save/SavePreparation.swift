@@ -294,13 +294,23 @@ extension ContextCore {
 }
 
 extension ChangeSetBuilder {
+    /// Returns whether an object has the embedded value that a slot belongs to.
+    private func hasPlace(for slot: Slot, in item: Item) -> Bool {
+        let entity = schema.entities[item.entity]
+        guard let value = entity.optionalValue(at: slot) else { return true }
+        let body = try? RecordBody(body(item.after), of: entity)
+        return (try? body?.cell(value.presence)) != nil
+    }
+
     /// Sets stamped attributes to the time of the save.
     mutating func stamp(_ time: Date) {
         let word = time.timeIntervalSinceReferenceDate.bitPattern
         for item in items where item.kind != .delete {
             let entity = schema.entities[item.entity]
             for slot in entity.stampedSlots
-            where item.kind == .insert || entity.properties[slot].stamp == .update {
+            where (item.kind == .insert || entity.properties[slot].stamp == .update)
+                && hasPlace(for: slot, in: item)
+            {
                 overwrite(date: word, slot: slot, in: item)
             }
         }

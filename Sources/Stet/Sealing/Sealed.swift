@@ -164,6 +164,7 @@ extension Sealed: _OptionalStorable, `RawAttribute, CodableAttribute, @Embedded 
     }
     public typealias _Attribute = Self
     public typealias _OptionalAttribute = Self?
+    public typealias _OptionalRuledAttribute = Self?
 }
 
 // What a sealed value can't be.

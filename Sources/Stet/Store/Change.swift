@@ -47,10 +47,12 @@ public struct Change<M: Model>: Sendable, Equatable {
         }.map(\.name)
         old = Change.Values(
             kind == .insert
-                ? [] : plain.properties.filter { !$0.redacted.old }.map { ($0.name, $0.old) })
+                ? [] : plain.properties.filter { !$0.redacted.old }.map { ($0.name, $0.old) },
+            without: redactedProperties)
         new = Change.Values(
             kind == .delete
-                ? [] : plain.properties.filter { !$0.redacted.new }.map { ($0.name, $0.new) })
+                ? [] : plain.properties.filter { !$0.redacted.new }.map { ($0.name, $0.new) },
+            without: redactedProperties)
         if kind == .update || !redactedProperties.isEmpty { return }
         let upcast = try history.upcast(ofEntity: change.entity, from: revision)
         let snapshot = try? (try upcast?.apply(to: change.payload) ?? Array(change.payload))
@@ -88,6 +90,8 @@ extension Change {
     /// `change.old[\.title]`.
     public struct Values: Sendable, Equatable {
         fileprivate let values: [String: Value]
+        /// The names of the properties whose values were redacted.
+        private let withheld: Set<String>
 
         /// All values of the object: after an insert, before a delete and, if the observer has
         /// requested them, before and after an update.
@@ -95,7 +99,8 @@ extension Change {
         /// Nil otherwise, and when a value was redacted or is one that its type cannot represent.
         public internal(set) var snapshot: M.Snapshot?
 
-        init(_ values: [(String, Value)]) {
+        init(_ values: [(String, Value)], without withheld: [String] = []) {
+            self.withheld = Set(withheld)
             self.values = Dictionary(uniqueKeysWithValues: values)
         }
 
@@ -118,6 +123,25 @@ extension Change {
             let values = properties.compactMap { self.values[$0.name] }
             guard values.count == properties.count else { return nil }
             return V(_$values: values)
+        }
+
+        /// Returns an optional embedded value, which is nil where it is absent; nil when it is not
+        /// known as a whole.
+        ///
+        /// An update that sets or removes it has it as a whole.
+        public subscript<V: EmbeddedValue>(_ keyPath: KeyPath<M.Snapshot, V?>) -> V?? {
+            if let snapshot { return snapshot[keyPath: keyPath] }
+            let names = M._$description.slots(of: keyPath).map {
+                M._$description.entity.properties[$0].name
+            }
+            guard let owner = names.first, withheld.isDisjoint(with: names) else { return nil }
+            switch values[owner] {
+            case .null?: return .some(nil)
+            case nil where !names.dropFirst().allSatisfy { values[$0] != nil }: return nil
+            default:
+                // A member that the change of the whole value does not have is nil on both sides.
+                return V(_$values: names.dropFirst().map { values[$0] ?? .null }).map { .some($0) }
+            }
         }
     }
 }

@@ -119,6 +119,9 @@ struct ImportConversion {
             values[slot] = property.normalized(value)
             sound.append(slot)
         }
+        for value in entity.optionalValues {
+            problems += settle(value, &values, record, entity)
+        }
         // Rules over several properties are checked later, for all rows together.
         if !problems.isEmpty {
             for slot in sound {
@@ -129,6 +132,32 @@ struct ImportConversion {
         return (values, problems)
     }
 
+    /// Makes an optional embedded value one that is present or absent as a whole, and returns what
+    /// the file lacks for it.
+    ///
+    /// A file that gives only members means a value that is present.
+    private func settle(
+        _ value: OptionalValue, _ values: inout [Value], _ record: ImportRecord, _ entity: Entity
+    ) -> [ImportProblem] {
+        let presence = entity.properties[value.presence]
+        let given = value.members.filter {
+            record.fields[entity.properties[$0].name] != nil && values[$0] != .null
+        }
+        if record.fields[presence.name] == nil, !given.isEmpty {
+            values[value.presence] = .bool(true)
+        }
+        switch values[value.presence] {
+        case .bool(true):
+            return value.missing(in: values, of: entity).map {
+                entity.properties[$0].problem("is missing")
+            }
+        case .null:
+            value.clear(&values)
+            return given.isEmpty ? [] : [presence.problem("is nil, and its members are not")]
+        default: return [presence.problem("is true, or nil for no value")]
+        }
+    }
+
     /// Sets stamped properties to the time, unless the file contains their values or nothing
     /// changes.
     private func stamp(
@@ -137,6 +166,8 @@ struct ImportConversion {
         if values == old { return }
         for slot in entity.stampedSlots {
             let property = entity.properties[slot]
+            let owner = entity.optionalValue(at: slot)
+            if let owner, values[owner.presence] == .null { continue }
             guard old == nil || property.stamp == .update,
                 record.fields[property.name].map(property.isMissing) ?? true
             else { continue }

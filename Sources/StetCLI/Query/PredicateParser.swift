@@ -283,7 +283,7 @@ struct PredicateParser {
     private mutating func takeName(at place: Place) throws(PredicateMistake) -> String {
         let name = try takeName()
         let next = tokens[min(self.place + 1, tokens.count - 1)].kind
-        guard token.kind == .sign("."), case .name(let member) = next,
+        guard [.sign("."), .sign("?.")].contains(token.kind), case .name(let member) = next,
             schema.entities[place.entity].slot(of: "\(name).\(member)") != nil
         else { return name }
         self.place += 2

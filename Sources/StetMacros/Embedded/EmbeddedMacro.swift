@@ -54,6 +54,17 @@ struct EmbeddedMembers {
             fields, description,
             "\(raw: access)static var _$memberCount: Swift.Int { \(raw: members.count) }", writing,
             codingKeys, encoding, normalize, stamp, comparison,
+        ] + refusal
+    }
+
+    /// The sentence about an optional property of the type, if it cannot be optional.
+    private var refusal: [DeclSyntax] {
+        guard let counter = members.first(where: { $0.hasOption("counter") }) else { return [] }
+        return [
+            """
+            @available(*, unavailable, message: "an embedded value with a '.counter' can't be optional: increments of '\(raw: counter.name)' would be lost with it; move it to the model")
+            \(raw: access)typealias _OptionalAttribute = Stet._RefusedProperty<\(raw: type)?>
+            """
         ]
     }
 
@@ -106,7 +117,8 @@ struct EmbeddedMembers {
             let options = member.options.map(\.expression.trimmedDescription)
                 .joined(separator: ", ")
             return "Stet._EmbeddedMember(\"\(member.name)\", (\(member.memberType)).self, "
-                + "\\\(type).\(member.reference), [\(options)]\(member.writtenOriginalName)"
+                + "\\\(type).\(member.reference), \\\(type)?.?.\(member.reference), "
+                + "[\(options)]\(member.writtenOriginalName)"
                 + "\(member.writtenDefault)),"
         }
         return

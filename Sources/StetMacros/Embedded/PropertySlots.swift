@@ -50,9 +50,11 @@ struct EmbeddedPlace {
 }
 
 extension PropertyDeclaration {
-    /// True when the type may be that of an embedded value, as far as its text shows.
+    /// True when the type may be that of an embedded value, optional or not, as far as its text and
+    /// attributes show.
     var mayBeEmbedded: Bool {
-        WrittenType(type).kind == nil && !isOptional && memberName == nil && !isDerived
+        WrittenType(type).kind == nil && memberName == nil && !isDerived
+            && syntax.attribute("Relationship") == nil && !(isOptional && (isRuled || hasOption("sealed")))
     }
 
     /// The slot in generated code: the first one of an embedded value.

@@ -6,14 +6,14 @@ package struct SchemaComparison {
     /// that of the store when nothing must be migrated, otherwise the next one.
     package private(set) var schema: Schema
     /// The steps of a migration in words, each a sentence without a full stop.
-    package private(set) var steps: [String] = []
+    package internal(set) var steps: [String] = []
     /// The reasons why the models cannot be reached by a migration without code, in words; empty
     /// when they can.
-    package private(set) var problems: [String] = []
+    package internal(set) var problems: [String] = []
     /// The names of the entities that would be removed although the origins do not allow it.
     package private(set) var missingEntities: [String] = []
     private let stored: Schema
-    private let origins: SchemaOrigins
+    let origins: SchemaOrigins
     private var upcasts: [Upcast?] = []
 
     /// Returns the step to the declared schema; nil when there is nothing to do.
@@ -87,136 +87,15 @@ extension SchemaComparison {
     }
 
     /// Returns the number of the entity of a stored reference.
-    private func number(ofTarget name: String?) -> EntityNumber? {
+    func number(ofTarget name: String?) -> EntityNumber? {
         name.flatMap { stored.number(ofEntity: $0) }
     }
 
     /// Returns the store's number of the entity of a declared reference; nil when it is new.
-    private func newNumber(ofTarget name: String?) -> EntityNumber? {
+    func newNumber(ofTarget name: String?) -> EntityNumber? {
         guard let name else { return nil }
         if let number = stored.number(ofEntity: name) { return number }
         return origins.entityNames[name].flatMap { stored.number(ofEntity: $0) }
-    }
-}
-
-// MARK: - Properties
-
-extension SchemaComparison {
-    private mutating func upcast(
-        _ old: Entity, _ new: Entity
-    ) throws -> Upcast? {
-        let problemCount = problems.count
-        var slots: [Slot?] = []
-        var defaults: [Value] = []
-        let names = origins.propertyNames[new.name] ?? [:]
-        for property in new.properties {
-            var slot =
-                old.slot(of: property.name)
-                ?? names[property.name]?.lazy.compactMap { name in
-                    new.slot(of: name) == nil ? old.slot(of: name) : nil
-                }.first
-            if let former = slot, let heir = slots.firstIndex(of: former) {
-                problems.append(
-                    "\(new.name).\(old.properties[former].name) of the store can't become both "
-                        + "\(new.properties[heir].name) and \(property.name)")
-                slot = nil
-            }
-            if let former = slot, origins.allowsPlaceholders,
-                !isCompatible(old.properties[former], property)
-            {
-                slot = nil
-            }
-            slots.append(slot)
-            defaults.append(
-                slot.map { compare(old.properties[$0], property, new) }
-                    ?? added(property, new))
-        }
-        for (slot, property) in old.properties.slotted where !slots.contains(slot) {
-            steps.append("removes \(new.name).\(property.name) with its values")
-        }
-        let kept = slots.compactMap { $0 }
-        if zip(kept, kept.dropFirst()).contains(where: { $0 > $1 }) {
-            steps.append("gives the properties of \(new.name) another order")
-        }
-        if problems.count > problemCount { return nil }
-        var writer = RecordWriter()
-        writer.begin(propertyCount: defaults.count)
-        writer.write(defaults)
-        return try Upcast(
-            from: old, to: new, slots: slots, defaults: Array(writer.buffer.bytes))
-    }
-
-    /// Returns whether the values of a property are also valid for its later form.
-    private func isCompatible(_ old: Property, _ new: Property) -> Bool {
-        new.canHoldValues(of: old)
-            && number(ofTarget: old.target) == newNumber(ofTarget: new.target)
-    }
-
-    /// Returns the value that the property of an entity has for nil in an older record.
-    private mutating func compare(
-        _ old: Property, _ new: Property, _ entity: Entity
-    ) -> Value {
-        let label = "\(entity.name).\(new.name)"
-        guard isCompatible(old, new) else {
-            problems.append(
-                "\(label) is \(old.typeDescription) in the store and "
-                    + "\(new.typeDescription) in the model")
-            return .null
-        }
-        if old.name != new.name {
-            steps.append("renames \(entity.name).\(old.name) to \(new.name)")
-        }
-        if old.hasPosition != new.hasPosition {
-            steps.append(
-                new.hasPosition
-                    ? "orders the objects that share a \(label)"
-                    : "drops the order of the objects that share a \(label)")
-        }
-        if old.isCounter != new.isCounter {
-            steps.append(
-                new.isCounter
-                    ? "adds up changes of \(label)" : "no longer adds up changes of \(label)")
-        }
-        steps += new.changesOfOrigin(since: old, label)
-        if old.type != new.type { steps.append("widens \(label) from \(old.type) to \(new.type)") }
-        if old.isOptional == new.isOptional { return .null }
-        if new.isOptional {
-            steps.append("lets \(label) be nil")
-            return .null
-        }
-        guard let value = defaultValue(of: new, entity) else {
-            problems.append(
-                "\(label) may be nil in the store; in the model it may not, and has no default "
-                    + "value")
-            return .null
-        }
-        steps.append("makes \(label) \(value) where it is nil")
-        return value
-    }
-
-    /// Returns the value of a new property in older objects.
-    private mutating func added(_ property: Property, _ entity: Entity) -> Value {
-        let label = "\(entity.name).\(property.name)"
-        let value = defaultValue(of: property, entity)
-        guard let value = value ?? (property.isOptional ? .null : nil) else {
-            problems.append(
-                "the model has \(label), the store does not, and there is no default value")
-            return .null
-        }
-        steps.append("adds \(label), \(property.typeDescription), as \(value)")
-        return value
-    }
-
-    /// Returns the declared default; nil when there is none, or it is not a value of the property.
-    private func defaultValue(of property: Property, _ entity: Entity) -> Value? {
-        if property.isDerived, !property.isOptional { return property.type.placeholder }
-        guard let value = origins.defaults[entity.name]?[property.name]?(),
-            property.accepts(value), property.type != .reference, property.seal == nil
-        else {
-            return origins.allowsPlaceholders && !property.isOptional
-                ? property.type.placeholder : nil
-        }
-        return value == .null && !property.isOptional ? nil : value
     }
 }
 
@@ -386,6 +265,8 @@ extension Upcast {
             return slots[newPart.slot] == oldPart.slot && oldPart.folding == newPart.folding
                 && former.type.widest == property.type.widest
                 && (property.isOptional || !former.isOptional)
+                && (!to.isRequiredMember(newPart.slot) || from.isRequiredMember(oldPart.slot)
+                    || !former.isOptional)
         }
     }
 }

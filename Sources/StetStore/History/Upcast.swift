@@ -1,7 +1,7 @@
 /// The conversion of a record of an earlier schema to a later one.
 ///
 /// A value comes from a slot of the earlier schema; where there is none, or it is nil, it is the
-/// default.
+/// default. Members of an optional embedded value that is absent are nil.
 package struct Upcast: Hashable, Sendable {
     package let from: Entity
     package let to: Entity
@@ -35,6 +35,7 @@ package struct Upcast: Hashable, Sendable {
             && slots.slotted.allSatisfy { slot, source in
                 let (old, new) = (from.properties[slot], to.properties[slot])
                 return source == slot && (new.isOptional || !old.isOptional)
+                    && (from.isRequiredMember(slot) || !to.isRequiredMember(slot))
                     && ((old.type == new.type && old.hasPosition == new.hasPosition)
                         || (old.type.isInteger && new.type.isInteger))
             }
@@ -44,6 +45,12 @@ package struct Upcast: Hashable, Sendable {
     ///
     /// - Throws: `DecodingFailure` when it is not a body of `from`.
     package func apply(to body: UnsafeRawBufferPointer) throws -> [UInt8] {
+        try converted(body, settlingMembers: true)
+    }
+
+    private func converted(
+        _ body: UnsafeRawBufferPointer, settlingMembers: Bool
+    ) throws -> [UInt8] {
         let old = try RecordBody(body, of: from).cells()
         let arena = CellArena()
         return try withDefaults { defaults in
@@ -52,6 +59,7 @@ package struct Upcast: Hashable, Sendable {
                 guard let source, let cell = old[source] else { continue }
                 cells[slot] = try widened(cell, from: source, to: slot, arena)
             }
+            if settlingMembers { settleMembers(&cells, defaults) }
             return withExtendedLifetime(arena) { FoldedBody.assemble(cells, to) }
         }
     }
@@ -66,6 +74,7 @@ package struct Upcast: Hashable, Sendable {
                 try forEachCell(of: change, arena) { cell in
                     cells[cell.slot] = cell.before ?? defaults[cell.slot]
                 }
+                settleMembers(&cells, defaults)
                 return withExtendedLifetime(arena) { FoldedBody.assemble(cells, to) }
             }
         }
@@ -79,12 +88,15 @@ package struct Upcast: Hashable, Sendable {
         let arena = CellArena()
         try withDefaults { defaults in
             try forEachCell(of: change, arena) { cell in
-                let (before, after) = (cell.before, cell.after)
+                // A member has no default where the embedded value is absent.
+                let (hasBefore, hasAfter) = try presence(of: cell.slot, change)
+                let fallback = defaults[cell.slot]
                 try body(
                     PresentCell(
                         slot: cell.slot,
-                        before: cell.isBeforeRedacted ? nil : before ?? defaults[cell.slot],
-                        after: cell.isAfterRedacted ? nil : after ?? defaults[cell.slot],
+                        before: cell.isBeforeRedacted || !hasBefore
+                            ? nil : cell.before ?? fallback,
+                        after: cell.isAfterRedacted || !hasAfter ? nil : cell.after ?? fallback,
                         isBeforeRedacted: cell.isBeforeRedacted,
                         isAfterRedacted: cell.isAfterRedacted))
             }
@@ -102,6 +114,9 @@ package struct Upcast: Hashable, Sendable {
         }
         for (slot, source) in slots.slotted {
             guard let source, let cell = changed.first(where: { $0.slot == source }) else {
+                if try isDefaultChanged(slot, change) {
+                    try body(PresentCell(slot: slot, before: nil, after: nil))
+                }
                 continue
             }
             let before = try cell.before.map { try widened($0, from: source, to: slot, arena) }
@@ -131,6 +146,37 @@ package struct Upcast: Hashable, Sendable {
         }
     }
 
+    /// Removes the members of absent embedded values, and gives the members of present ones their
+    /// defaults.
+    private func settleMembers(_ cells: inout [Cell?], _ defaults: [Cell?]) {
+        for value in to.optionalValues {
+            let isPresent = cells[value.presence] != nil
+            for slot in value.members {
+                cells[slot] = isPresent ? cells[slot] ?? defaults[slot] : nil
+            }
+        }
+    }
+
+    /// Returns whether the embedded value of a slot was present before a change and after it; true
+    /// for a slot of no optional value.
+    private func presence(
+        of slot: Slot, _ change: JournalChange
+    ) throws -> (before: Bool, after: Bool) {
+        guard let value = to.optionalValue(at: slot), slot != value.presence,
+            let source = slots[value.presence],
+            let cell = try change.changedCells().first(where: { $0.slot == source })
+        else { return (true, true) }
+        return (cell.before != nil, cell.after != nil)
+    }
+
+    /// Returns whether a member appears or disappears, with its default, in an update that does not
+    /// have it.
+    private func isDefaultChanged(_ slot: Slot, _ change: JournalChange) throws -> Bool {
+        guard to.isRequiredMember(slot) else { return false }
+        let (before, after) = try presence(of: slot, change)
+        return before != after
+    }
+
     private func withDefaults<Result>(_ body: ([Cell?]) throws -> Result) throws -> Result {
         try defaults.withUnsafeBytes { bytes in try body(RecordBody(bytes, of: to).cells()) }
     }
@@ -139,7 +185,10 @@ package struct Upcast: Hashable, Sendable {
     func followed(by next: Upcast) throws -> Upcast {
         try Upcast(
             from: from, to: next.to, slots: next.slots.map { slot in slot.flatMap { slots[$0] } },
-            defaults: try defaults.withUnsafeBytes { try next.apply(to: $0) })
+            // Members keep their defaults where the default of the embedded value is nil.
+            defaults: try defaults.withUnsafeBytes {
+                try next.converted($0, settlingMembers: false)
+            })
     }
 }
 

@@ -34,7 +34,7 @@ package enum FoldedBody {
         }
     }
 
-    /// Returns the body with empty values for properties that are not optional and were redacted:
+    /// Returns the body with empty values for properties that need one and were redacted:
     /// `false`, 0, the first moment of 2001, no text, no bytes, no elements, a `UUID` of zeros.
     ///
     /// A URL and a Codable value have no empty value: they stay without a value.
@@ -44,7 +44,7 @@ package enum FoldedBody {
             try body.withUnsafeBytes { bytes in
                 var cells = try RecordBody(bytes, of: entity).cells()
                 for (slot, property) in entity.properties.slotted
-                where cells[slot] == nil && !property.isOptional {
+                where cells[slot] == nil && entity.needsValue(slot, in: cells) {
                     let count: Int
                     switch property.type {
                     case .uuid: count = 16

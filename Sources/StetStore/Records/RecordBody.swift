@@ -141,3 +141,22 @@ extension Value {
         }
     }
 }
+
+extension OptionalValue {
+    /// Returns whether the value is present with all that it requires, or absent without members.
+    func isWhole(in cells: [Cell?]) -> Bool {
+        switch cells[presence] {
+        case nil: members.allSatisfy { cells[$0] == nil }
+        case .word(1): required.allSatisfy { cells[$0] != nil }
+        default: false
+        }
+    }
+}
+
+extension Entity {
+    /// Returns whether a body must have a value in a slot.
+    func needsValue(_ slot: Slot, in cells: [Cell?]) -> Bool {
+        guard let value = optionalValue(at: slot) else { return !properties[slot].isOptional }
+        return cells[value.presence] != nil && value.required.contains(slot)
+    }
+}

@@ -13,6 +13,18 @@ package struct RedactionRequest: Hashable, Sendable {
         self.object = object
         self.slots = Array(Set(slots)).sorted()
     }
+
+    /// Returns the request with the members of each optional embedded value instead of its
+    /// presence: it was there, but nothing in it is known any more.
+    fileprivate func ofMembers(in schema: Schema) -> RedactionRequest {
+        let all = schema.entities[entity]
+        return RedactionRequest(
+            entity: entity, object: object,
+            slots: slots.flatMap { slot in
+                all.optionalValue(at: slot).flatMap { $0.presence == slot ? $0.members : nil }
+                    ?? [slot]
+            })
+    }
 }
 
 /// The effect of a redaction.
@@ -32,7 +44,10 @@ extension StoreFile {
     ///
     /// - Throws: as `redact`.
     package func redactionPlan(_ requests: [RedactionRequest]) throws -> RedactionPlan {
-        try read { try RedactionWork.perform(requests, self, $0.transaction) { _, _ in }.plan }
+        let requests = requests.map { $0.ofMembers(in: schema) }
+        return try read {
+            try RedactionWork.perform(requests, self, $0.transaction) { _, _ in }.plan
+        }
     }
 
     /// Redacts all values of some properties of objects in the journal, before- and after-images,
@@ -45,6 +60,7 @@ extension StoreFile {
     /// - Complexity: O(bytes of the entries that change the objects), in time and on the disk.
     @discardableResult
     package func redact(_ requests: [RedactionRequest]) throws -> RedactionPlan {
+        let requests = requests.map { $0.ofMembers(in: schema) }
         // Clears the ring even after a failure, so that observers read the journal.
         defer { feed.forgetRing() }
         let plan = try StoreError.wrapping(path: path) {

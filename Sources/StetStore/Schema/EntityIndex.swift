@@ -92,6 +92,9 @@ extension EntityIndex {
                 return "an index of \(entity.name) names a property that is not there"
             }
             let label = "\(entity.name).\(property.name)"
+            if entity.isPresence(part.slot) {
+                return "\(label) is an embedded value, of which an index names a member"
+            }
             if isText, property.type != .string || isUnique || !part.folding.isEmpty {
                 return "\(label) is a \(property.typeDescription), which has no words to search"
             }

@@ -84,6 +84,14 @@ public struct Property: Hashable, Sendable {
         return derived
     }
 
+    /// The property with a rule that demands a value.
+    package var required: Property {
+        Property(
+            name: name, type: type, elements: elements, isOptional: isOptional, target: target,
+            hasPosition: hasPosition, rules: rules + [.required], normalizers: normalizers,
+            stamp: stamp, deleteRule: deleteRule, isHidden: isHidden, isCounter: isCounter)
+    }
+
     /// Returns the property with positions, or without.
     package func withPosition(_ hasPosition: Bool) -> Property {
         Property(

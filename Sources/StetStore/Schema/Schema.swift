@@ -255,6 +255,7 @@ public struct Entity: Hashable, Sendable {
         let ruledSlots: [Slot]
         let derivedSlots: [Slot]
         let sealedSlots: [Slot]
+        let optionalValues: [OptionalValue]
 
         init(
             name: String, properties: [Property], indexes: [EntityIndex],
@@ -268,7 +269,12 @@ public struct Entity: Hashable, Sendable {
             let slots = properties.slots
             referenceSlots = slots.filter { properties[$0].type == .reference }
             placedSlots = slots.filter { properties[$0].hasPosition }
-            rules = slots.compactMap { PropertyRules(properties[$0], slot: $0) }
+            let optionalValues = OptionalValue.all(in: properties)
+            self.optionalValues = optionalValues
+            rules = slots.compactMap { slot in
+                let value = optionalValues.first { $0.members.contains(slot) }
+                return PropertyRules(properties[slot], slot: slot, presence: value?.presence)
+            }
             stampedSlots = slots.filter { properties[$0].stamp != nil }
             ruledSlots = slots.filter { properties[$0].deleteRule != .nullify }
             derivedSlots = slots.filter { properties[$0].isDerived }
@@ -309,6 +315,8 @@ public struct Entity: Hashable, Sendable {
     package var derivedSlots: [Slot] { contents.derivedSlots }
     /// The slots of the sealed attributes.
     package var sealedSlots: [Slot] { contents.sealedSlots }
+    /// The optional embedded values, in the order of their slots.
+    package var optionalValues: [OptionalValue] { contents.optionalValues }
     /// The slots of the properties with a stamp.
     package var stampedSlots: [Slot] { contents.stampedSlots }
 

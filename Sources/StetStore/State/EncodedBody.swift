@@ -65,7 +65,16 @@ package struct EncodedBody: Hashable, Sendable {
                 try theirs.read(as: entity) { present in
                     var cells: [Slot: Cell?] = [:]
                     var overflowing: [Slot] = []
-                    for (slot, property) in entity.properties.slotted {
+                    let parts = try entity.mergeParts { value in
+                        try value.decide(
+                            base: base.cell, mine: mine.cell, theirs: present.cell, Cell.areEqual)
+                    }
+                    for part in parts {
+                        guard case .property(let slot) = part else {
+                            for slot in part.wanted { cells[slot] = .some(try mine.cell(slot)) }
+                            continue
+                        }
+                        let property = entity.properties[slot]
                         let edited = try mine.cell(slot)
                         switch ThreeWay.decide(
                             base: try base.cell(slot), mine: edited, theirs: try present.cell(slot),

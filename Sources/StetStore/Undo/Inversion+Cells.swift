@@ -48,7 +48,7 @@ extension Inversion {
 
     /// Returns whether every writer changes a cell, by a stamp or a derivation: it is never in
     /// conflict.
-    private func isStamped(_ slot: Slot, of entity: Entity) -> Bool {
+    func isStamped(_ slot: Slot, of entity: Entity) -> Bool {
         entity.properties[slot].stamp != nil || entity.properties[slot].isDerived
     }
 
@@ -65,37 +65,52 @@ extension Inversion {
             return
         }
         let entity = entity(key)
-        var cells: [Slot: Cell?] = [:]
-        var values: [Slot: Value] = [:]
-        let subject = commit.revision
-        let arena = CellArena()
+        var result = InvertedCells()
         try body.read(as: entity) { body in
+            var wholes: [OptionalValue: [PresentCell]] = [:]
             try file.history.forEachCell(of: change, from: commit.schema.revision) { cell in
-                let property = entity.properties[cell.slot]
-                let current = try body.cell(cell.slot)
-                let decision = ThreeWay.decide(
-                    base: cell.after, mine: cell.before, theirs: current, of: property,
-                    favorsMine: false)
-                switch decision {
-                case .theirs: return
-                case .mine: cells[cell.slot] = .some(cell.before.map(arena.keep))
-                case .counted(let sum): cells[cell.slot] = .word(sum)
-                case .contested where isStamped(cell.slot, of: entity): return
-                case .contested, .overflowing:
-                    switch try decide(
-                        about: cell, of: key, property, current,
-                        overflows: decision == .overflowing, subject)
-                    {
-                    case .restore: cells[cell.slot] = .some(cell.before.map(arena.keep))
-                    case .set(let others): values.merge(others) { $1 }
-                    case .keep, .failed: break
-                    }
+                if let value = entity.optionalValue(at: cell.slot) {
+                    wholes[value, default: []].append(result.keep(cell))
+                } else {
+                    try invert(cell, of: key, in: body, commit.revision, &result)
                 }
             }
+            for (value, cells) in wholes.sorted(by: { $0.key.presence < $1.key.presence }) {
+                try invert(value, cells, of: key, in: body, commit.revision, &result)
+            }
         }
-        if !cells.isEmpty { try state.set(try body.replacing(cells, of: entity), of: key) }
-        withExtendedLifetime(arena) {}
-        for (slot, value) in values { try state.set(value, slot, of: key) }
+        if !result.cells.isEmpty {
+            try state.set(try body.replacing(result.cells, of: entity), of: key)
+        }
+        withExtendedLifetime(result) {}
+        for (slot, value) in result.values { try state.set(value, slot, of: key) }
+    }
+
+    /// Inverts the change of one cell.
+    mutating func invert(
+        _ cell: PresentCell, of key: ObjectKey, in body: RecordBody, _ subject: Revision,
+        _ result: inout InvertedCells
+    ) throws {
+        let entity = entity(key)
+        let property = entity.properties[cell.slot]
+        let current = try body.cell(cell.slot)
+        let decision = ThreeWay.decide(
+            base: cell.after, mine: cell.before, theirs: current, of: property, favorsMine: false)
+        switch decision {
+        case .theirs: return
+        case .mine: result.restore(cell)
+        case .counted(let sum): result.cells[cell.slot] = .word(sum)
+        case .contested where isStamped(cell.slot, of: entity): return
+        case .contested, .overflowing:
+            switch try decide(
+                about: cell, of: key, property, current, overflows: decision == .overflowing,
+                subject)
+            {
+            case .restore: result.restore(cell)
+            case .set(let others): result.values.merge(others) { $1 }
+            case .keep, .failed: break
+            }
+        }
     }
 
     /// Decides about a cell that was changed since; increments of a counter are never overwritten.
@@ -171,18 +186,29 @@ extension Inversion {
             return
         }
         // The object was restored by another commit.
-        let wanted = try restored.values(of: entity)
-        for (slot, current) in try present.values(of: entity).slotted
-        where current != wanted[slot] && !isStamped(slot, of: entity) {
-            let property = entity.properties[slot]
-            // The deletion has incremented nothing.
-            if property.isCounter { continue }
-            if property.hasPosition, current.target == wanted[slot].target { continue }
+        let (wanted, current) = (try restored.values(of: entity), try present.values(of: entity))
+        for part in entity.mergeParts({ $0.decide(base: nil, mine: wanted, theirs: current) }) {
+            let place: (name: String, slots: [Slot], before: Value, current: Value)
+            switch part {
+            case .property(let slot):
+                let property = entity.properties[slot]
+                // The deletion has incremented nothing.
+                if property.isCounter || isStamped(slot, of: entity) { continue }
+                if property.hasPosition, current[slot].target == wanted[slot].target { continue }
+                if current[slot] == wanted[slot] { continue }
+                place = (property.name, [slot], wanted[slot], current[slot])
+            case .whole(let value, _):
+                place = (
+                    entity.properties[value.presence].name, value.slots,
+                    entity.whole(value, of: wanted), entity.whole(value, of: current)
+                )
+                if place.before == place.current { continue }
+            }
             let decision = try decide(
-                .changed, of: key, property: property.name, before: wanted[slot], current: current,
-                allows: [.keep, .restore, .set], subject: commit.revision)
+                .changed, of: key, property: place.name, before: place.before,
+                current: place.current, allows: [.keep, .restore, .set], subject: commit.revision)
             switch decision {
-            case .restore: try state.set(wanted[slot], slot, of: key)
+            case .restore: for slot in place.slots { try state.set(wanted[slot], slot, of: key) }
             case .set(let others):
                 for (slot, value) in others { try state.set(value, slot, of: key) }
             case .keep, .failed: break
@@ -204,6 +230,28 @@ extension Inversion {
                 base: change.after, mine: change.before, theirs: current, favorsMine: false)
             if decision == .mine { try state.set(change.before, of: change.key) }
         }
+    }
+}
+
+/// The values that the inversion of an update gives an object.
+struct InvertedCells {
+    /// The restored cells.
+    var cells: [Slot: Cell?] = [:]
+    /// The values that an answer to a conflict sets.
+    var values: [Slot: Value] = [:]
+    private let arena = CellArena()
+
+    /// Restores the earlier value of a cell.
+    mutating func restore(_ cell: PresentCell) {
+        cells[cell.slot] = .some(cell.before.map(arena.keep))
+    }
+
+    /// Returns the change of a cell with bytes that stay valid as long as this does.
+    func keep(_ cell: PresentCell) -> PresentCell {
+        PresentCell(
+            slot: cell.slot, before: cell.before.map(arena.keep),
+            after: cell.after.map(arena.keep), isBeforeRedacted: cell.isBeforeRedacted,
+            isAfterRedacted: cell.isAfterRedacted)
     }
 }
 

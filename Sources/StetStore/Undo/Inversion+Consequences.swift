@@ -206,7 +206,14 @@ extension Inversion {
         switch decision {
         case .keep:
             if let stored = try state.storedBody(key)?.values(of: entity) {
-                for slot in slots { try state.set(stored[slot], slot, of: key) }
+                // A member goes with its embedded value, where that comes or goes.
+                let places = slots.flatMap { slot -> [Slot] in
+                    guard let value = entity.optionalValue(at: slot),
+                        values[value.presence] != stored[value.presence]
+                    else { return [slot] }
+                    return value.slots
+                }
+                for slot in places { try state.set(stored[slot], slot, of: key) }
             } else {
                 leftOut.insert(key)
                 try state.set(nil, of: key)

@@ -58,7 +58,10 @@ struct Inversion: ~Copyable {
                 (try ObjectChange(change, file.history, from: revision), change.previous)
             }
             guard let found, found.previous < revision else { return nil }
-            if property == nil || found.change[property ?? ""] != nil {
+            let isChanged = found.change.properties.contains { change in
+                property.map(change.name.isPart) ?? true
+            }
+            if isChanged {
                 let attributes = try file.journal.description(of: revision, in: state.transaction)
                     .attributes
                 return UndoConflict.Later(
@@ -68,6 +71,11 @@ struct Inversion: ~Copyable {
         }
         return nil
     }
+}
+
+extension String {
+    /// Returns whether it names a property, or a member of an embedded value of this name.
+    func isPart(of name: some StringProtocol) -> Bool { self == name || hasPrefix(name + ".") }
 }
 
 extension RecordBody {

@@ -69,8 +69,8 @@ struct UndoConflicts {
         guard let names = conflict.property?.split(separator: ", ") else { return conflict }
         var conflict = conflict
         conflict.isHidden =
-            schema.entity(named: conflict.entity)?.properties.contains {
-                $0.isHidden && names.contains($0.name[...])
+            schema.entity(named: conflict.entity)?.properties.contains { property in
+                property.isHidden && names.contains { property.name.isPart(of: $0) }
             } ?? false
         return conflict
     }
@@ -81,7 +81,13 @@ struct UndoConflicts {
         var slots: [Slot: Value] = [:]
         for (name, value) in values {
             // An answer names the owner; a position is optional.
-            guard let slot = entity.slot(of: name),
+            guard let slot = entity.slot(of: name) else { return nil }
+            if let whole = entity.optionalValue(at: slot), whole.presence == slot {
+                guard let members = entity.values(of: whole, whole: value) else { return nil }
+                slots.merge(members) { $1 }
+                continue
+            }
+            guard
                 entity.properties[slot].accepts(value)
                     || entity.properties[slot].withPosition(false).accepts(value),
                 (try? EncodedBody([value])) != nil

@@ -14,10 +14,14 @@ extension ChangeSetBuilder {
                 current = item.entity
                 rules = schema.entities[item.entity].rules
             }
-            if rules.isEmpty { continue }
             let entity = schema.entities[item.entity]
+            if rules.isEmpty, entity.optionalValues.isEmpty { continue }
             let body = try RecordBody(body(item.after), of: entity)
+            violations += try entity.missingPresence(in: body, messages) {
+                (item.kind, entity.name, item.id)
+            }
             for property in rules {
+                if let presence = property.presence, try body.cell(presence) == nil { continue }
                 let cell = try body.cell(property.slot)
                 guard try property.areViolated(by: cell) else { continue }
                 violations += try property.violations(of: cell, messages) {
@@ -75,6 +79,21 @@ extension ChangeSetBuilder {
 }
 
 extension Entity {
+    /// Returns a violation for each optional value that has members without being present.
+    fileprivate func missingPresence(
+        in body: RecordBody, _ messages: MessageTable,
+        _ context: () -> (operation: ChangeKind?, entity: String, object: ObjectID?)
+    ) throws -> [Violation] {
+        var violations: [Violation] = []
+        for value in optionalValues where try body.cell(value.presence) == nil {
+            guard try value.members.contains(where: { try body.cell($0) != nil }) else { continue }
+            let presence = properties[value.presence]
+            let rules = PropertyRules(presence.required, slot: value.presence)
+            violations += try rules?.violations(of: nil, messages, context) ?? []
+        }
+        return violations
+    }
+
     /// Returns the violations of one property's rules by a value that belongs to no object yet.
     package func violations(
         of value: Value, slot: Slot, _ object: ObjectID?, _ messages: MessageTable
@@ -90,6 +109,8 @@ extension Entity {
                     slot: slot, Sentence("{property} \(failure.reason)"), messages: messages)
             ]
         }
+        // The embedded value may be absent.
+        if value == .null, isRequiredMember(slot) { return [] }
         guard let rules = PropertyRules(property, slot: slot) else { return [] }
         let body = try RecordBody(
             writer.buffer.bytes, of: Entity(name: name, properties: [property]))
@@ -111,14 +132,18 @@ struct PropertyRules: Sendable {
     }
 
     let slot: Slot
+    /// The slot that shows whether the embedded value is present to whose member the rules apply;
+    /// nil for a property that is always there.
+    let presence: Slot?
     private let property: Property
     private let type: ValueType
     private let checks: [Check]
 
     /// Creates the rules of a property; nil when it has none.
-    init?(_ property: Property, slot: Slot) {
+    init?(_ property: Property, slot: Slot, presence: Slot? = nil) {
         if property.rules.isEmpty { return nil }
         self.slot = slot
+        self.presence = presence
         self.property = property
         type = property.type
         checks = property.rules.map { Self.check($0, property.type) }

@@ -58,6 +58,7 @@ struct Verification: ~Copyable {
         try compareRelationships()
         try SealVerification(self).problems.forEach { note($0) }
         try DerivedValueCheck(file, transaction).problems().forEach { note($0) }
+        try OptionalValueCheck(file, transaction).problems().forEach { note($0) }
         try compareIndexes()
         try compareStacks()
         let floor = floor?.revision ?? .zero

@@ -15,6 +15,13 @@ import Testing
     init(name: String) { self.name = name }
 }
 
+@Model final class Supplier {
+    var name: String
+    var site: Address?
+    #Index<Supplier>(\.site?.city)
+    init(name: String) { self.name = name }
+}
+
 private enum Former {
     @Model final class Company {
         var town: String = ""
@@ -62,6 +69,23 @@ private enum Former {
         let address = change.new[\.address]  // nil: the street has not changed
         #expect(city == "Chur")
         #expect(address == nil)
+    }
+
+    @Test func aValueIsOptional() throws {
+        let context = try Store.inMemory(for: Supplier.self).context()
+        let supplier = Supplier(name: "Bo")
+        context.insert(supplier)
+        supplier.site = Address(city: "Bern")
+        supplier.site?.city = "Chur"
+        try context.save()
+        let without = try context.fetch(Supplier.self) { $0.site == nil }.count()
+        let inChur = try context.fetch(Supplier.self) { $0.site?.city == "Chur" }
+            .sorted(by: \.site?.zip).all()
+        #expect(without == 0)
+        #expect(inChur == [supplier])
+        supplier.site = nil
+        try context.save()
+        #expect(try context.fetch(Supplier.self) { $0.site == nil }.count() == 1)
     }
 
     @Test func anAttributeBecomesAMember() throws {

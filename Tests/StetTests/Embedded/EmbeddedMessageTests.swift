@@ -4,7 +4,7 @@ import Testing
 /// The messages of the compiler for embedded values in the wrong place.
 @Suite struct EmbeddedMessageTests {
     /// All errors of a program with a member of the struct in line 4 and one of the model in line
-    /// 9.
+    /// 10.
     private func errors(
         member: String = "", property: String = ""
     ) throws -> [CompiledProgram.Error] {
@@ -16,6 +16,7 @@ import Testing
                 \(member)
                 var isHere: Bool { true } }
             @Embedded struct Other { var text: String? }
+            @Embedded struct Tally { @Attribute(.counter) var calls: Int = 0 }
             @Model final class Person {
                 var kind: Kind = .one
                 \(property)
@@ -33,7 +34,10 @@ import Testing
                 member: "@Attribute(.unique) var kinds: Kind?; var list: [Kind] = []",
                 property: """
                     var address: Address = Address(); @Attribute(.hidden) var other: Other = Other()
+                    var site: Address?; @Attribute(.hidden) var further: Optional<Other>
+                    var tally: Tally = Tally(); var owner: Person?; var second: Kind?
                     #Index<Person>(\\.address.city, \\.address.kinds, \\.name)
+                    #Unique<Person>(\\.site?.city, \\.second); #Index<Person>(\\.owner)
                     """) == [])
     }
 
@@ -60,8 +64,13 @@ import Testing
 
     @Test(arguments: [
         (
-            "var address: Address?",
-            "an embedded value can't be optional: make its members optional instead"
+            "@Attribute(.required) var address: Address?",
+            "write the rules of an embedded value at its members, in the struct"
+        ),
+        (
+            "var tally: Tally?",
+            "an embedded value with a '.counter' can't be optional: increments of 'calls' would be "
+                + "lost with it; move it to the model"
         ),
         (
             "var addresses: [Address] = []",
@@ -79,7 +88,7 @@ import Testing
     func aPropertyHasAnEmbeddedValueItself(property: String, message: String) throws {
         let errors = try errors(property: property)
         #expect(errors.count == 1, "\(errors)")
-        #expect(errors.first?.line == 9)
+        #expect(errors.first?.line == 10)
         #expect(errors.first?.text.hasSuffix(message) ?? false, "\(errors)")
     }
 
@@ -92,17 +101,21 @@ import Testing
             "var address: Address = Address(); #Unique<Person>(\\.address.isHere)",
             "has no member 'isHere'"
         ),
+        (
+            "var address: Address?; #Unique<Person>(\\.address?.isHere)",
+            "has no member 'isHere'"
+        ),
     ])
     func anIndexNamesAStoredMember(property: String, message: String) throws {
         let errors = try errors(property: property)
         #expect(errors.count == 1, "\(errors)")
-        #expect(errors.first?.line == 9, "\(errors)")
+        #expect(errors.first?.line == 10, "\(errors)")
         #expect(errors.first?.text.hasSuffix(message) ?? false, "\(errors)")
     }
 
     @Test func aDictionaryContainsNone() throws {
         let errors = try errors(property: "var addresses: [String: Address] = [:]")
         let message = "a dictionary can't contain embedded values: write a 'CodableAttribute'"
-        #expect(errors.contains { $0.line == 9 && $0.text.hasSuffix(message) }, "\(errors)")
+        #expect(errors.contains { $0.line == 10 && $0.text.hasSuffix(message) }, "\(errors)")
     }
 }

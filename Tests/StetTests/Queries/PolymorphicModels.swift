@@ -19,6 +19,7 @@ import StetTestSupport
     var score: Double { get set }
     var poster: Poster? { get set }
     var place: PostPlace { get set }
+    var annex: PostPlace? { get set }
     var secret: Int { get set }
     /// Not stored by every model.
     var summary: String { get }
@@ -34,6 +35,7 @@ extension Postable {
 
 @Model final class Story: Postable {
     var text: String = ""
+    var annex: PostPlace?
     @Attribute(.indexed) var postedAt: Int?
     var title: String = ""
     var score: Double = 0
@@ -50,6 +52,7 @@ extension Postable {
 @Model final class Picture: Postable {
     var place: PostPlace = PostPlace()
     var poster: Poster?
+    var annex: PostPlace?
     @Attribute(.indexed) var score: Double = 0
     @Attribute(.indexed) var title: String = ""
     var postedAt: Int?
@@ -66,6 +69,7 @@ extension Postable {
 
 @Model final class Clip: Postable {
     var secret: Int = 0
+    var annex: PostPlace? = PostPlace(city: "a")
     var postedAt: Int?
     var poster: Poster?
     var title: String = ""

@@ -26,7 +26,7 @@ import Testing
         let (number, word) = (
             Int.random(in: 0..<4, using: &random), Self.words.randomElement(using: &random)!
         )
-        switch Int.random(in: 0..<9, using: &random) {
+        switch Int.random(in: 0..<11, using: &random) {
         case 0:
             return Condition(query: { $0.postedAt >= number }) {
                 $0.postedAt.map { $0 >= number } ?? false
@@ -44,6 +44,11 @@ import Testing
         case 7:
             return Condition(query: { $0.place.floor > number && $0.title != word }) {
                 $0.place.floor.map { $0 > number } ?? false && $0.title != word
+            }
+        case 8: return Condition(query: { $0.annex?.city == word }) { $0.annex?.city == word }
+        case 9:
+            return Condition(query: { $0.annex == nil || $0.title == word }) {
+                $0.annex == nil || $0.title == word
             }
         default: return Condition(query: { _ in .always }) { _ in true }
         }
@@ -109,6 +114,7 @@ import Testing
         post.place = PostPlace(
             city: Self.words.randomElement(using: &random)!,
             floor: [nil, 1, 2].randomElement(using: &random)!)
+        post.annex = Bool.random(using: &random) ? post.place : nil
     }
 
     private func edit(

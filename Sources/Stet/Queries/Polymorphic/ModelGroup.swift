@@ -66,6 +66,12 @@ public struct _GroupModel: Sendable {
         return T._field(_QueryObject(.root), slot: slots[0])
     }
 
+    /// Returns an optional embedded value as queries name it.
+    public func field<T: EmbeddedValue>(_ name: String, _ type: T?.Type) -> T._OptionalField {
+        let slots = T._$described(name).map { slot(of: $0.property) }
+        return T._field(optionalOf: _QueryObject(.root), slot: slots[0])
+    }
+
     /// Returns the slot of a property.
     ///
     /// The values of all models of a group are compared with each other, so their types are equal.
