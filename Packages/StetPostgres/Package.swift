@@ -11,6 +11,13 @@ let package = Package(
         .target(
             name: "StetPostgres",
             dependencies: ["CLibpq", .product(name: "Stet", package: "stet")]),
-        .testTarget(name: "StetPostgresTests", dependencies: ["StetPostgres"]),
+        .target(
+            name: "StetMachines",
+            dependencies: [.product(name: "Stet", package: "stet")], path: "Tests/StetMachines"),
+        .executableTarget(
+            name: "stet-machines", dependencies: ["StetMachines", "StetPostgres"],
+            path: "Tests/StetMachinesTool"),
+        .testTarget(
+            name: "StetPostgresTests", dependencies: ["StetMachines", "StetPostgres"]),
     ]
 )

@@ -17,7 +17,7 @@ package final class MemoryJournal: SharedJournal {
     }
 
     /// The calls before which a test may do something.
-    package enum Call: Sendable { case append, fence }
+    package enum Call: Sendable { case append, fence, entries }
 
     private struct State {
         var head: SharedJournalHead?
@@ -46,7 +46,7 @@ package final class MemoryJournal: SharedJournal {
     }
 
     private let state = Monitor(State())
-    /// Called once, before the next append or fence.
+    /// Called once, before the next call of a kind.
     private let beforeNext = Monitor<[Call: @Sendable () -> Void]>([:])
 
     package init() {}
@@ -154,7 +154,8 @@ package final class MemoryJournal: SharedJournal {
     package func entries(
         after revision: Revision, byteLimit: Int
     ) throws -> [SharedJournalEntry] {
-        try state.withLock { state in
+        begin(.entries)
+        return try state.withLock { state in
             try state.checkConnection()
             var byteCount = 0
             return Array(

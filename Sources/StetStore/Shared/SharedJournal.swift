@@ -73,7 +73,8 @@ public struct SharedJournalHead: Hashable, Sendable {
     public var revision: Revision
     /// The hash of the last entry, 32 bytes; zeros when there is none.
     public var hash: [UInt8]
-    /// A number that each fence changes.
+    /// A number that each fence changes to one that it never was, even if the journal has lost
+    /// fences since.
     public var fence: Int64
 
     /// Creates a head.

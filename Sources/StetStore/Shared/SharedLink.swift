@@ -74,9 +74,14 @@ package final class SharedLink: Sendable {
     ) throws {
         let last = known.withLock { $0 }
         var head = try last?.isSameCommit(start) == true ? last ?? self.head() : self.head()
+        var isOpen = false
         while true {
             guard head.isSameCommit(start) else {
-                if try hasAppended(end, head) { return }
+                do {
+                    if try hasAppended(end, head) { return }
+                } catch let error as StoreError where isOpen {
+                    throw SharedAppendUnknown(cause: error)
+                }
                 throw SharedJournalMoved()
             }
             do {
@@ -89,6 +94,7 @@ package final class SharedLink: Sendable {
                 head = try self.head()
             } catch let error as SharedJournalError where error.code == .outcomeUnknown {
                 head = try fenced(after: error)
+                isOpen = !head.isSameCommit(start)
             } catch let error as SharedJournalError {
                 throw unavailable(error)
             }
@@ -103,7 +109,9 @@ package final class SharedLink: Sendable {
         var last = error
         repeat {
             do {
-                guard let head = try journal.fence() else { throw removed() }
+                guard let head = try journal.fence() else {
+                    throw SharedAppendUnknown(cause: removed())
+                }
                 return head
             } catch let error as SharedJournalError {
                 last = error

@@ -48,6 +48,31 @@ struct NodeFailureTests {
         #expect(journal.entries.count == 3)
     }
 
+    @Test func aLostAnswerIsUnknownIfTheJournalIsLostBeforeItWasLookedFor() throws {
+        let (one, other) = (try nodes.open("one"), try nodes.open("other"))
+        journal.failNext(.lostAnswer)
+        let journal = journal
+        journal.beforeNext(.fence) {
+            _ = try? other.saveNotebook("Linux")
+            journal.beforeNext(.entries) { journal.isDown = true }
+        }
+        let error = #expect(throws: UnknownOutcomeError.self) { try one.saveNotebook("Swift") }
+        let id = try #require(error?.commit)
+        #expect(one.outcome(of: id) == .unknown)
+        journal.isDown = false
+        #expect(one.outcome(of: id) == .committed(try other.commit(1)))
+        #expect(try one.notebookNames == ["Linux", "Swift"])
+    }
+
+    @Test func aLostAnswerIsUnknownIfTheJournalIsRemovedBeforeItWasLookedFor() throws {
+        let one = try nodes.open("one")
+        journal.failNext(.lostAnswer)
+        let journal = journal
+        journal.beforeNext(.fence) { _ = try? journal.remove(at: #require(try journal.head())) }
+        let error = #expect(throws: UnknownOutcomeError.self) { try one.saveNotebook("Swift") }
+        #expect(error?.cause.code == .journalDiverged)
+    }
+
     @Test func withoutTheJournalReadsGoOnAndASaveLosesNothing() throws {
         let one = try nodes.open("one")
         try one.saveNotebook("Swift")

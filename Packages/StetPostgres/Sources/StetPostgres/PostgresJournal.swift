@@ -58,7 +58,11 @@ public final class PostgresJournal: SharedJournal {
     /// - Throws: `SharedJournalError`.
     /// - Complexity: one statement.
     public func fence() throws -> SharedJournalHead? {
-        try connection.repeated { try $0.run(Statement.fence, [.text(store)]).head() }
+        // A counter would come to a number again after a standby has taken over that lacks it.
+        let number = Int64.random(in: .min ... .max)
+        return try connection.repeated {
+            try $0.run(Statement.fence, [.text(store), .integer(number)]).head()
+        }
     }
 
     // MARK: Entries
@@ -233,7 +237,7 @@ private enum Statement {
         """
     static let head = "SELECT id, revision, hash, fence FROM stet_head WHERE store = $1"
     static let fence = """
-        UPDATE stet_head SET fence = fence + 1 WHERE store = $1
+        UPDATE stet_head SET fence = $2 WHERE store = $1
         RETURNING id, revision, hash, fence
         """
     static let append = """

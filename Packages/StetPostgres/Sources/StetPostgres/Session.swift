@@ -86,6 +86,8 @@ final class Session {
         handle = try Self.connect(keywords, [connection, "stet", seconds])
         self.timeout = timeout
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        // A statement that is longer than the socket's buffer must not wait for the server forever.
+        PQsetnonblocking(handle, 1)
     }
 
     private static func connect(_ keywords: [String], _ values: [String]) throws -> OpaquePointer {
@@ -163,6 +165,12 @@ final class Session {
     private func answer(_ send: () throws -> Void) throws -> Answer {
         try send()
         let end = ContinuousClock.now + timeout
+        while true {
+            let rest = PQflush(handle)
+            if rest == 0 { break }
+            guard rest == 1 else { throw LostConnection(message: Self.errorMessage(of: handle)) }
+            try wait(until: end, POLLIN | POLLOUT)
+        }
         var last: Answer?
         while true {
             while PQisBusy(handle) == 1 { try wait(until: end) }
@@ -177,19 +185,21 @@ final class Session {
         throw failure
     }
 
-    private func wait(until end: ContinuousClock.Instant) throws {
-        guard try isReadable(within: end - .now) else {
+    private func wait(until end: ContinuousClock.Instant, _ events: Int32 = POLLIN) throws {
+        guard try isReady(events, within: end - .now) else {
             throw LostConnection(message: "it did not answer within \(timeout)")
         }
     }
 
     /// Waits for bytes of the server, and reads them; returns false when there are none in time.
-    func isReadable(within limit: Duration) throws -> Bool {
-        var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+    func isReadable(within limit: Duration) throws -> Bool { try isReady(POLLIN, within: limit) }
+
+    private func isReady(_ events: Int32, within limit: Duration) throws -> Bool {
+        var descriptor = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
         let milliseconds = max(limit / .milliseconds(1), 0)
         let count = poll(&descriptor, 1, Int32(min(milliseconds.rounded(.up), 1e6)))
         if count < 0, errno != EINTR { throw LostConnection(message: "the socket fails") }
-        if count > 0, PQconsumeInput(handle) == 0 {
+        if count > 0, Int32(descriptor.revents) & ~POLLOUT != 0, PQconsumeInput(handle) == 0 {
             throw LostConnection(message: Self.errorMessage(of: handle))
         }
         return count != 0

@@ -1,15 +1,12 @@
 import Foundation
-import Testing
+import Glibc
 
 /// A PostgreSQL server of its own, on a Unix socket in a temporary directory.
-final class PostgresServer: Sendable {
-    /// A server that all tests of a run share.
-    static let shared = Result { try PostgresServer() }
-
-    let directory: String
+public final class PostgresServer: Sendable {
+    public let directory: String
     private let bin: String
 
-    init() throws {
+    public init() throws {
         directory =
             "/tmp/stet-postgres-\(ProcessInfo.processInfo.processIdentifier)-"
             + "\(UInt32.random(in: 0 ... .max))"
@@ -19,40 +16,71 @@ final class PostgresServer: Sendable {
         if getuid() == 0 { try Self.run("/bin/chown", "postgres", directory) }
         try run("initdb", "-D", data, "-A", "trust", "-U", "stet", "-N", "--no-instructions")
         try start()
-        atexit { if case .success(let server) = PostgresServer.shared { server.remove() } }
     }
 
     private var data: String { "\(directory)/data" }
 
     /// The connection string.
-    var connection: String { "host=\(directory) user=stet dbname=postgres" }
+    public var connection: String { "host=\(directory) user=stet dbname=postgres" }
+    /// The path of the socket.
+    public var socket: String { "\(directory)/.s.PGSQL.5432" }
 
-    func start() throws {
-        try run(
-            "pg_ctl", "-D", data, "-w", "-s", "-l", "\(directory)/log", "-o",
-            "-k \(directory) -c listen_addresses= -c fsync=off", "start")
+    public func start() throws {
+        do {
+            try run(
+                "pg_ctl", "-D", data, "-w", "-s", "-l", "\(directory)/log", "-o",
+                "-k \(directory) -c listen_addresses= -c fsync=off", "start")
+        } catch {
+            let log = try String(contentsOfFile: "\(directory)/log", encoding: .utf8)
+            throw ServerFailure(command: "start: \(log.suffix(300))")
+        }
     }
 
     /// Stops the server: `immediate` as a crash does.
-    func stop(_ mode: String = "immediate") throws {
+    public func stop(_ mode: String = "immediate") throws {
         try run("pg_ctl", "-D", data, "-w", "-s", "-m", mode, "stop")
     }
 
-    private func remove() {
+    /// Kills all processes of the server at once.
+    public func kill() throws {
+        let file = try String(contentsOfFile: "\(data)/postmaster.pid", encoding: .utf8)
+        guard let main = file.split(separator: "\n").first.flatMap({ pid_t($0) }) else { return }
+        // It starts no more of them.
+        Glibc.kill(main, SIGSTOP)
+        let children = try String(
+            contentsOfFile: "/proc/\(main)/task/\(main)/children", encoding: .utf8)
+        let all = children.split(separator: " ").compactMap { pid_t($0) } + [main]
+        for process in all { Glibc.kill(process, SIGKILL) }
+        // Nobody may be there who waits for them.
+        while all.contains(where: Self.runs) { usleep(2_000) }
+        // They have the number of a process that may never be waited for.
+        for file in ["\(data)/postmaster.pid", "\(socket).lock"] {
+            try FileManager.default.removeItem(atPath: file)
+        }
+    }
+
+    private static func runs(_ process: pid_t) -> Bool {
+        let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+        return line.map { !$0.contains(") Z ") } ?? false
+    }
+
+    /// Stops the server, and removes its files.
+    public func remove() {
         try? stop()
         try? FileManager.default.removeItem(atPath: directory)
     }
 
     /// Runs SQL as a user of the database does.
     @discardableResult
-    func sql(_ text: String, as role: String = "stet") throws -> String {
+    public func sql(_ text: String, as role: String = "stet") throws -> String {
         try run("psql", "-h", directory, "-U", role, "-d", "postgres", "-tAqc", text)
     }
 
     private static func binaries() throws -> String {
         let root = "/usr/lib/postgresql"
         let versions = try FileManager.default.contentsOfDirectory(atPath: root).sorted()
-        return "\(root)/\(try #require(versions.last))/bin"
+        guard let last = versions.last else { throw ServerFailure(command: root) }
+        return "\(root)/\(last)/bin"
     }
 
     @discardableResult
@@ -94,6 +122,7 @@ final class PostgresServer: Sendable {
     }
 }
 
-struct ServerFailure: Error {
-    let command: String
+/// A command of the server that has failed.
+public struct ServerFailure: Error {
+    public let command: String
 }

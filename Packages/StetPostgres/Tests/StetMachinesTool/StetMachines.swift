@@ -1,0 +1,153 @@
+import Foundation
+import Glibc
+import StetMachines
+
+/// Histories of four nodes of one journal in a PostgreSQL database, under faults.
+///
+///     stet-machines --size 100 [--seed 1] [--only 7] [--keep DIRECTORY] [--plant BUG]
+///     stet-machines planted [--size 20]     each planted bug must be found
+@main enum StetMachinesTool {
+    static func main() async {
+        setenv("SWIFT_BACKTRACE", "enable=no", 0)
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            exit(try await run(Array(CommandLine.arguments.dropFirst())))
+        } catch {
+            say("the campaign itself failed: \(error)")
+            exit(2)
+        }
+    }
+
+    /// Returns the exit code.
+    private static func run(_ arguments: [String]) async throws -> Int32 {
+        switch arguments.first {
+        case "node" where arguments.count == 2: try await NodeProcess.run(arguments[1])
+        case "end": try await NodeProcess.end(Array(arguments.dropFirst()))
+        case "planted": return try planted(MachineOptions(Array(arguments.dropFirst()))) ? 0 : 1
+        default:
+            let campaign = try MachineCampaign(MachineOptions(arguments))
+            defer { campaign.end() }
+            return try campaign.run() == 0 ? 0 : 1
+        }
+        return 0
+    }
+
+    /// Plants each bug until it is found; returns whether all of them were.
+    private static func planted(_ options: MachineOptions) throws -> Bool {
+        var missing: [Plant] = []
+        for plant in Plant.allCases {
+            var options = options
+            options.plant = plant
+            options.stopsAtFinding = true
+            let campaign = try MachineCampaign(options)
+            defer { campaign.end() }
+            if try campaign.run() == 0 { missing.append(plant) }
+        }
+        let names = missing.map(\.rawValue).joined(separator: ", ")
+        say(missing.isEmpty ? "each planted bug was found" : "not found: \(names)")
+        return missing.isEmpty
+    }
+}
+
+/// Writes a line at once, so that it is there even if the campaign is ended from outside.
+func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+/// The options of the command line.
+struct MachineOptions {
+    var size = 20
+    var seed: UInt64 = 1
+    var only: Int?
+    var keep: String?
+    var plant: Plant?
+    var stopsAtFinding = false
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        while let name = rest.popFirst() {
+            guard let value = rest.popFirst() else {
+                throw MachineFailure("\(name) needs a value")
+            }
+            switch name {
+            case "--size": size = Int(value) ?? size
+            case "--seed": seed = UInt64(value) ?? seed
+            case "--only": only = Int(value)
+            case "--keep": keep = value
+            case "--plant": plant = Plant(rawValue: value)
+            default: throw MachineFailure("there is no option \(name)")
+            }
+        }
+    }
+}
+
+/// Many histories with one server.
+final class MachineCampaign {
+    private let options: MachineOptions
+    private let server: PostgresServer
+    private var counts: [String: Int] = [:]
+
+    init(_ options: MachineOptions) throws {
+        self.options = options
+        server = try PostgresServer()
+    }
+
+    func end() { server.remove() }
+
+    /// Returns the number of histories with findings.
+    func run() throws -> Int {
+        var findings = 0
+        let cases = options.only.map { $0..<$0 + 1 } ?? 0..<options.size
+        for index in cases {
+            if try !history(index) { findings += 1 }
+            if findings > 0, options.stopsAtFinding { break }
+        }
+        let name = options.plant.map { "machines, \($0.rawValue)" } ?? "machines"
+        let text = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+            .joined(separator: ", ")
+        say("\(name): \(text); \(findings) findings")
+        return findings
+    }
+
+    /// Makes a history, and returns whether it keeps all promises.
+    private func history(_ index: Int) throws -> Bool {
+        let directory =
+            "/tmp/stet-machines-\(ProcessInfo.processInfo.processIdentifier)-\(index)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let history = try HistoryRun(
+            server, in: directory, seed: options.seed &* 1_000_003 &+ UInt64(index),
+            plant: options.plant)
+        let problems = try history.run()
+        counts["histories", default: 0] += 1
+        counts.merge(history.faultCounts, uniquingKeysWith: +)
+        count(history.events)
+        if problems.isEmpty { return true }
+        say("finding in --seed \(options.seed) --only \(index):")
+        for problem in problems.prefix(5) { say("    \(problem)") }
+        if let keep = options.keep {
+            try? FileManager.default.createDirectory(
+                atPath: keep, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(
+                atPath: directory, toPath: "\(keep)/\(options.seed)-\(index)")
+        }
+        return false
+    }
+
+    private func count(_ events: [Event]) {
+        for event in events {
+            switch event {
+            case .attempt: counts["attempts", default: 0] += 1
+            case .read: counts["reads", default: 0] += 1
+            case .answer(let answer):
+                let name =
+                    switch answer.outcome {
+                    case .committed: "committed"
+                    case .refused: "refused"
+                    case .unavailable: "unavailable"
+                    case .unknown: "unknown"
+                    case .notCommitted: "not committed"
+                    }
+                counts[name, default: 0] += 1
+            case .final, .failure: break
+            }
+        }
+    }
+}
