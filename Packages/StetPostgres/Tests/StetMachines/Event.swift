@@ -88,12 +88,15 @@ public struct FinalRecord: Codable, Hashable, Sendable {
     public var hash: String
     /// What `verify` has found.
     public var problems: [String]
+    /// Whether it said that the journal has another history.
+    public var isDiverged: Bool
 
     public init(
-        node: Int, commits: [UInt64], state: MachineState, hash: String, problems: [String]
+        node: Int, commits: [UInt64], state: MachineState, hash: String, problems: [String],
+        isDiverged: Bool = false
     ) {
         (self.node, self.commits, self.state) = (node, commits, state)
-        (self.hash, self.problems) = (hash, problems)
+        (self.hash, self.problems, self.isDiverged) = (hash, problems, isDiverged)
     }
 }
 
@@ -133,5 +136,18 @@ public struct MachineState: Codable, Hashable, Sendable {
             state.claims[key] = value
         }
         return state
+    }
+}
+
+extension Event {
+    /// Whether an event is of some nodes, or is an attempt whose save they may have.
+    func concerns(_ nodes: [Int]) -> Bool {
+        switch self {
+        case .attempt: true
+        case .answer(let answer): nodes.contains(answer.node)
+        case .read(let read): nodes.contains(read.node)
+        case .final(let final): nodes.contains(final.node)
+        case .failure: true
+        }
     }
 }

@@ -48,10 +48,45 @@ public struct HistoryChecker {
     var states: [MachineState] = []
     public private(set) var problems: [String] = []
 
-    /// Checks a history of some nodes.
+    /// Checks a history of some nodes, whose journal has lost nothing.
     public init(_ events: [Event], nodeCount: Int) {
-        for event in events { add(event) }
-        checkFinals(nodeCount)
+        self.init(events, nodes: Array(0..<nodeCount))
+        for final in finals where final.isDiverged { report("node \(final.node) has diverged") }
+    }
+
+    /// Returns what contradicts the promises in a history whose journal has lost its last commits
+    /// at some time: the nodes that have them say so, and keep them apart.
+    ///
+    /// - Parameter newNode: A node that was made in the end.
+    public static func problems(
+        losing events: [Event], nodeCount: Int, newNode: Int
+    ) -> [String] {
+        var groups: [[UInt64]: [FinalRecord]] = [:]
+        for case .final(let final) in events { groups[final.commits, default: []].append(final) }
+        let all = groups.values.joined()
+        guard all.count == nodeCount, let current = all.first(where: { $0.node == newNode })
+        else { return ["the nodes in the end are \(all.map(\.node).sorted())"] }
+        var problems: [String] = []
+        for (commits, finals) in groups {
+            let nodes = finals.map(\.node).sorted()
+            let isLate = current.commits.starts(with: commits)
+            for final in finals where final.isDiverged == isLate {
+                problems.append(
+                    isLate
+                        ? "node \(final.node) has diverged without a reason"
+                        : "node \(final.node) has not noticed that its commits were lost")
+            }
+            if isLate, commits.count < current.commits.count {
+                problems.append("nodes \(nodes) lack the last commits")
+            }
+            problems += HistoryChecker(events.filter { $0.concerns(nodes) }, nodes: nodes).problems
+        }
+        return problems
+    }
+
+    private init(_ events: [Event], nodes: [Int]) {
+        for event in events { add(event, nodes) }
+        checkFinals(nodes)
         guard problems.isEmpty else { return }
         replay()
         checkAnswers()
@@ -62,10 +97,12 @@ public struct HistoryChecker {
 
     mutating func report(_ problem: String) { problems.append(problem) }
 
-    private mutating func add(_ event: Event) {
+    private mutating func add(_ event: Event, _ nodes: [Int]) {
         switch event {
         case .attempt(let attempt):
+            // A save of other nodes may be in the journal.
             saves[attempt.id.token, default: Save()].attempts.append(attempt)
+            guard nodes.contains(attempt.node) else { return }
             sights.append(
                 Sight(
                     node: attempt.node, begun: attempt.opened, ended: attempt.begun,
@@ -90,8 +127,8 @@ public struct HistoryChecker {
 
     // MARK: The journal
 
-    private mutating func checkFinals(_ nodeCount: Int) {
-        guard finals.map(\.node).sorted() == Array(0..<nodeCount), let first = finals.first else {
+    private mutating func checkFinals(_ nodes: [Int]) {
+        guard finals.map(\.node).sorted() == nodes, let first = finals.first else {
             return report("the nodes in the end are \(finals.map(\.node).sorted())")
         }
         journal = first.commits

@@ -7,16 +7,45 @@ public final class PostgresServer: Sendable {
     private let bin: String
 
     public init() throws {
-        directory =
-            "/tmp/stet-postgres-\(ProcessInfo.processInfo.processIdentifier)-"
-            + "\(UInt32.random(in: 0 ... .max))"
-        bin = try Self.binaries()
-        try Self.run("/bin/mkdir", "-m", "700", directory)
-        // The server refuses to run as root.
-        if getuid() == 0 { try Self.run("/bin/chown", "postgres", directory) }
+        (directory, bin) = (try Self.makeDirectory(), try Self.binaries())
         try run("initdb", "-D", data, "-A", "trust", "-U", "stet", "-N", "--no-instructions")
         try start()
     }
+
+    /// Makes a standby, which follows a primary.
+    public init(of primary: PostgresServer) throws {
+        (directory, bin) = (try Self.makeDirectory(), try Self.binaries())
+        try run(
+            "pg_basebackup", "-h", primary.directory, "-U", "stet", "-D", data, "-R", "-N", "-c",
+            "fast")
+        try start()
+    }
+
+    private static func makeDirectory() throws -> String {
+        let directory =
+            "/tmp/stet-postgres-\(ProcessInfo.processInfo.processIdentifier)-"
+            + "\(UInt32.random(in: 0 ... .max))"
+        try run("/bin/mkdir", "-m", "700", directory)
+        // The server refuses to run as root.
+        if getuid() == 0 { try run("/bin/chown", "postgres", directory) }
+        return directory
+    }
+
+    // MARK: Standbys
+
+    /// Lets each commit wait for the standby; returns when there is one.
+    public func waitForStandbys() throws {
+        try sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try sql("SELECT pg_reload_conf()")
+        while try sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") != "1" {
+            usleep(10_000)
+        }
+    }
+
+    /// Makes the standby a primary.
+    public func promote() throws { try run("pg_ctl", "-D", data, "-w", "-s", "promote") }
+
+    // MARK: Its processes
 
     private var data: String { "\(directory)/data" }
 
@@ -32,7 +61,7 @@ public final class PostgresServer: Sendable {
                 "-k \(directory) -c listen_addresses= -c fsync=off", "start")
         } catch {
             let log = try String(contentsOfFile: "\(directory)/log", encoding: .utf8)
-            throw ServerFailure(command: "start: \(log.suffix(300))")
+            throw ServerFailure(command: "start: \(log.suffix(2000))")
         }
     }
 
@@ -110,15 +139,17 @@ public final class PostgresServer: Sendable {
         let output = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try Data().write(to: output)
         defer { try? FileManager.default.removeItem(at: output) }
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = FileHandle.nullDevice
+        let handle = try FileHandle(forWritingTo: output)
+        process.standardOutput = handle
+        process.standardError = handle
         try process.run()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw ServerFailure(command: ([program] + arguments).joined(separator: " "))
-        }
-        return String(decoding: try Data(contentsOf: output), as: UTF8.self)
+        let text = String(decoding: try Data(contentsOf: output), as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)
+        guard process.terminationStatus == 0 else {
+            throw ServerFailure(command: (arguments + [text]).joined(separator: " "))
+        }
+        return text
     }
 }
 

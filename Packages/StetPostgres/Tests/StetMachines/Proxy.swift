@@ -16,6 +16,8 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
         public var delay: UInt32 = 0
         /// Directions whose bytes wait until they are released, even if the client has gone.
         public var held: Set<Direction> = []
+        /// Answers are held from the next append on.
+        public var holdsNextAppend = false
         /// All connections are cut once so many bytes have passed in a direction.
         public var cut: (direction: Direction, byteCount: Int)?
 
@@ -28,7 +30,7 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
     private var connections: [Int: (client: Int32, server: Int32)] = [:]
     private var lastNumber = 0
     private var isEnded = false
-    private let server: String
+    private var server: String
     private let listener: Int32
 
     /// Listens at a path, and connects to the server at another one.
@@ -54,6 +56,12 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
         change(&current)
         condition.broadcast()
         condition.unlock()
+    }
+
+    /// Connects to another server from now on.
+    public func move(to server: String) {
+        condition.withLock { self.server = server }
+        cutAll()
     }
 
     /// Cuts all connections.
@@ -102,7 +110,7 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
     private func connect(_ client: Int32) {
         let server = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = Self.address(self.server)
+        var address = Self.address(condition.withLock { self.server })
         let isConnected = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 Glibc.connect(server, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
@@ -139,6 +147,7 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
             let count = recv(source, &bytes, bytes.count, 0)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
+            if direction == .requests { holdAnswer(of: bytes[..<count]) }
             let passed = wait(direction, count)
             var sent = 0
             while sent < passed {
@@ -156,6 +165,17 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
             }
         }
         shutdown(destination, Int32(SHUT_WR))
+    }
+
+    /// Holds the answers if a request is an append, and that is asked for.
+    private func holdAnswer(of request: ArraySlice<UInt8>) {
+        guard condition.withLock({ current.holdsNextAppend }) else { return }
+        let append = Data("INSERT INTO stet_entry".utf8)
+        guard Data(request).range(of: append) != nil else { return }
+        set {
+            $0.holdsNextAppend = false
+            $0.held.insert(.answers)
+        }
     }
 
     /// Waits as long as bytes are held; returns how many of them pass before the connection is cut.

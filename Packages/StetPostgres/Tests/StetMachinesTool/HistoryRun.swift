@@ -2,9 +2,18 @@ import Foundation
 import Glibc
 import StetMachines
 
+/// A standby that takes over in a history.
+struct Standby {
+    let server: PostgresServer
+    /// Whether it is stopped before, so that it lacks the last commits.
+    let isLate: Bool
+}
+
 /// One history: four nodes save and read while processes, connections and the database fail.
 final class HistoryRun {
     private static let nodeCount = 4
+    /// A node that is made in the end.
+    private static let newNode = nodeCount
     /// A run that takes longer hangs.
     private static let limit: TimeInterval = 120
 
@@ -16,23 +25,30 @@ final class HistoryRun {
         var isDone = false
     }
 
-    private let server: PostgresServer
+    private var server: PostgresServer
+    private let standby: Standby?
     private let directory: String
     private let store = UUID().uuidString
     private var random: Splitter
     private var nodes: [Node] = []
     /// What ends faults, and when.
     private var reversals: [(time: Date, body: () throws -> Void)] = []
+    /// Whether a node was partitioned for long, which is done once.
+    private var isAlone = false
     private(set) var faultCounts: [String: Int] = [:]
     private(set) var events: [Event] = []
 
-    init(_ server: PostgresServer, in directory: String, seed: UInt64, plant: Plant?) throws {
+    init(
+        _ server: PostgresServer, _ standby: Standby?, in directory: String, seed: UInt64,
+        plant: Plant?
+    ) throws {
         self.server = server
+        self.standby = standby
         self.directory = directory
         random = Splitter(seed)
         try FileManager.default.createDirectory(
             atPath: "\(directory)/hints", withIntermediateDirectories: true)
-        for number in 0..<Self.nodeCount { nodes.append(try makeNode(number, plant)) }
+        for number in 0...Self.newNode { nodes.append(try makeNode(number, plant)) }
     }
 
     private func makeNode(_ number: Int, _ plant: Plant?) throws -> Node {
@@ -43,7 +59,8 @@ final class HistoryRun {
             node: number, path: "\(directory)/node\(number).stet",
             connection: "host=\(socket) user=stet dbname=postgres", store: store,
             history: "\(directory)/history\(number)", seed: random.next(), saveCount: 16,
-            clockOffset: [0, 3_600, -3_600, 0][number], isRelaxed: Bool.random(using: &random),
+            clockOffset: [0, 3_600, -3_600, 0, 0][number],
+            isRelaxed: Bool.random(using: &random), mayDiverge: standby?.isLate == true,
             plant: plant, server: server.directory, hints: "\(directory)/hints")
         let file = "\(directory)/configuration\(number)"
         try JSONEncoder().encode(configuration).write(to: URL(fileURLWithPath: file))
@@ -62,7 +79,9 @@ final class HistoryRun {
             }
         }
         try NodeProcess.create(nodes[0].configuration)
-        for index in nodes.indices { try start(index) }
+        for index in 0..<Self.nodeCount { try start(index) }
+        nodes[Self.newNode].isDone = true
+        if standby != nil { prepareTakeover() }
         let end = Date().addingTimeInterval(Self.limit)
         var next = Date().addingTimeInterval(0.1)
         while nodes.contains(where: { !$0.isDone }) {
@@ -86,10 +105,14 @@ final class HistoryRun {
             return ["the nodes could not be read in the end: \(errors)"]
         }
         events = try nodes.flatMap { try Recorder.events($0.configuration.history) }
-        let checker = HistoryChecker(events, nodeCount: Self.nodeCount)
-        var problems = checker.problems
+        var problems =
+            standby?.isLate == true
+            ? HistoryChecker.problems(
+                losing: events, nodeCount: Self.nodeCount + 1, newNode: Self.newNode)
+            : HistoryChecker(events, nodeCount: Self.nodeCount + 1).problems
         let count = try server.sql("SELECT revision FROM stet_head WHERE store = '\(store)'")
-        for case .final(let final) in events where String(final.commits.count) != count {
+        for case .final(let final) in events
+        where !final.isDiverged && String(final.commits.count) != count {
             problems.append("the database has \(count) commits, node \(final.node) had others")
         }
         return problems
@@ -139,7 +162,7 @@ final class HistoryRun {
         process.waitUntilExit()
         // It may have ended before.
         guard process.terminationReason == .uncaughtSignal else { return }
-        if Int.random(in: 0..<4, using: &random) == 0 {
+        if !nodes[index].configuration.mayDiverge, Int.random(in: 0..<4, using: &random) == 0 {
             count("file thrown away")
             let name = "node\(index).stet"
             for file in try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -166,9 +189,10 @@ final class HistoryRun {
     }
 
     private func inject() throws {
-        let index = Int.random(in: nodes.indices, using: &random)
+        let index = Int.random(in: 0..<Self.nodeCount, using: &random)
         let proxy = nodes[index].proxy
-        switch Int.random(in: 0..<22, using: &random) {
+        // A primary with a standby that is restarted shows commits that the standby may lack.
+        switch Int.random(in: 0..<(standby == nil ? 22 : 19), using: &random) {
         case 0...2:
             count("node killed")
             try killNode(index)
@@ -191,12 +215,23 @@ final class HistoryRun {
             let delay = UInt32.random(in: 1_000..<60_000, using: &random)
             proxy.set { $0.delay = delay }
             later(0.1...1) { proxy.set { $0.delay = 0 } }
-        case 17, 18:
+        case 17:
             count("node partitioned")
             proxy.set { $0.isClosed = true }
             proxy.cutAll()
-            let isLong = Int.random(in: 0..<5, using: &random) == 0
-            later(isLong ? 5...8 : 0.1...1.5) { proxy.set { $0.isClosed = false } }
+            later(0.1...1.5) { proxy.set { $0.isClosed = false } }
+        case 18:
+            if isAlone { return }
+            // For longer than the node looks for the outcome of an append that has arrived.
+            count("node partitioned in an append")
+            isAlone = true
+            proxy.set { $0.holdsNextAppend = true }
+            later(0.2...0.4) {
+                proxy.set { $0.isClosed = true }
+                proxy.cutAll()
+                proxy.set { ($0.holdsNextAppend, $0.held) = (false, []) }
+            }
+            later(6...7) { proxy.set { $0.isClosed = false } }
         case 19, 20:
             count("database killed")
             try server.kill()
@@ -209,14 +244,38 @@ final class HistoryRun {
         }
     }
 
+    // MARK: A standby
+
+    /// Lets the standby take over later.
+    private func prepareTakeover() {
+        guard let standby else { return }
+        if standby.isLate {
+            later(0.1...0.6) { try standby.server.stop("fast") }
+        }
+        later(0.8...2) { [unowned self] in
+            count("standby promoted")
+            try server.kill()
+            if standby.isLate { try standby.server.start() }
+            try standby.server.promote()
+            server = standby.server
+            for node in nodes { node.proxy.move(to: server.socket) }
+        }
+    }
+
     /// Holds bytes for longer or shorter than a node waits, and lets them arrive or cuts.
     private func hold(_ direction: Proxy.Direction, _ proxy: Proxy) {
         count("\(direction) held")
-        proxy.set { $0.held.insert(direction) }
+        let isOfAppend = direction == .answers && Bool.random(using: &random)
+        proxy.set {
+            if isOfAppend { $0.holdsNextAppend = true } else { $0.held.insert(direction) }
+        }
         let cuts = direction == .answers && Bool.random(using: &random)
         later(0.05...2.5) {
             if cuts { proxy.cutAll() }
-            proxy.set { $0.held.remove(direction) }
+            proxy.set {
+                $0.held.remove(direction)
+                if isOfAppend { $0.holdsNextAppend = false }
+            }
         }
     }
 }

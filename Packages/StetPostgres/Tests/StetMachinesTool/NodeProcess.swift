@@ -14,6 +14,8 @@ struct NodeConfiguration: Codable, Sendable {
     var saveCount: Int
     var clockOffset: TimeInterval
     var isRelaxed: Bool
+    /// Whether the journal may lose commits, so that the node may end early.
+    var mayDiverge: Bool
     var plant: Plant?
     /// The directory of the server's socket, and one that nodes share, for planted bugs.
     var server: String
@@ -62,6 +64,10 @@ struct NodeProcess: Sendable {
                 configuration: configuration, recorder: recorder, store: store)
             try await node.run(after: earlier)
             store.close()
+        } catch let error as StoreError
+            where error.code == .journalDiverged && configuration.mayDiverge
+        {
+            // What it has stays as it is.
         } catch {
             try recorder.note(.failure(node: configuration.node, "\(error)"))
         }
@@ -185,8 +191,18 @@ struct NodeProcess: Sendable {
             case .notCommitted: return try answer(id, .notCommitted)
             case .unknown: try await Task.sleep(for: .milliseconds(50))
             }
+            try await checkDivergence()
         }
         throw MachineFailure("the outcome of a save stays unknown")
+    }
+
+    /// Throws when the outcome stays unknown because the node has diverged.
+    private func checkDivergence() async throws {
+        do {
+            try await store.refresh()
+        } catch let error as StoreError where error.code == .journalUnavailable {
+            return
+        }
     }
 
     // MARK: Beginning and end
@@ -206,8 +222,7 @@ struct NodeProcess: Sendable {
             let configuration = try NodeConfiguration.read(path)
             let recorder = try Recorder(configuration.history)
             do {
-                let store = try configuration.open()
-                try await store.refresh()
+                let (store, isDiverged) = try await openInTheEnd(configuration)
                 let commits = try store.journal()
                 let state = try store.read { try $0.machineState() }
                 try recorder.note(
@@ -215,11 +230,26 @@ struct NodeProcess: Sendable {
                         FinalRecord(
                             node: configuration.node, commits: commits.map(\.id.token),
                             state: state, hash: commits.last?.hash ?? "",
-                            problems: try store.verify().problems)))
+                            problems: try store.verify().problems, isDiverged: isDiverged)))
                 store.close()
             } catch {
                 try recorder.note(.failure(node: configuration.node, "in the end: \(error)"))
             }
+        }
+    }
+
+    /// Opens a node that has everything, or that has diverged, and can only be read.
+    private static func openInTheEnd(
+        _ configuration: NodeConfiguration
+    ) async throws -> (Store, isDiverged: Bool) {
+        do {
+            let store = try configuration.open()
+            try await store.refresh()
+            return (store, false)
+        } catch let error as StoreError where error.code == .journalDiverged {
+            return (
+                try Store.open(at: configuration.path, for: Register.self, Claim.self), true
+            )
         }
     }
 }

@@ -5,6 +5,7 @@ import StetMachines
 /// Histories of four nodes of one journal in a PostgreSQL database, under faults.
 ///
 ///     stet-machines --size 100 [--seed 1] [--only 7] [--keep DIRECTORY] [--plant BUG]
+///         [--standby synchronous|late]      a standby takes over in each history
 ///     stet-machines planted [--size 20]     each planted bug must be found
 @main enum StetMachinesTool {
     static func main() async {
@@ -59,7 +60,11 @@ struct MachineOptions {
     var only: Int?
     var keep: String?
     var plant: Plant?
+    var standby: StandbyKind?
     var stopsAtFinding = false
+
+    /// The kinds of a standby.
+    enum StandbyKind: String { case synchronous, late }
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
@@ -72,6 +77,7 @@ struct MachineOptions {
             case "--seed": seed = UInt64(value) ?? seed
             case "--only": only = Int(value)
             case "--keep": keep = value
+            case "--standby": standby = StandbyKind(rawValue: value)
             case "--plant": plant = Plant(rawValue: value)
             default: throw MachineFailure("there is no option \(name)")
             }
@@ -112,8 +118,16 @@ final class MachineCampaign {
         let directory =
             "/tmp/stet-machines-\(ProcessInfo.processInfo.processIdentifier)-\(index)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
+        var servers = (server, nil as Standby?)
+        if let kind = options.standby { servers = try Self.pair(kind) }
+        defer {
+            if let standby = servers.1 {
+                servers.0.remove()
+                standby.server.remove()
+            }
+        }
         let history = try HistoryRun(
-            server, in: directory, seed: options.seed &* 1_000_003 &+ UInt64(index),
+            servers.0, servers.1, in: directory, seed: options.seed &* 1_000_003 &+ UInt64(index),
             plant: options.plant)
         let problems = try history.run()
         counts["histories", default: 0] += 1
@@ -121,7 +135,9 @@ final class MachineCampaign {
         count(history.events)
         if problems.isEmpty { return true }
         say("finding in --seed \(options.seed) --only \(index):")
-        for problem in problems.prefix(5) { say("    \(problem)") }
+        for problem in problems.prefix(options.plant == nil ? 5 : 1) {
+            say("    \(problem.prefix(300))")
+        }
         if let keep = options.keep {
             try? FileManager.default.createDirectory(
                 atPath: keep, withIntermediateDirectories: true)
@@ -129,6 +145,16 @@ final class MachineCampaign {
                 atPath: directory, toPath: "\(keep)/\(options.seed)-\(index)")
         }
         return false
+    }
+
+    /// Makes a primary and its standby.
+    private static func pair(
+        _ kind: MachineOptions.StandbyKind
+    ) throws -> (PostgresServer, Standby?) {
+        let primary = try PostgresServer()
+        let server = try PostgresServer(of: primary)
+        if kind == .synchronous { try primary.waitForStandbys() }
+        return (primary, Standby(server: server, isLate: kind == .late))
     }
 
     private func count(_ events: [Event]) {
@@ -146,7 +172,9 @@ final class MachineCampaign {
                     case .notCommitted: "not committed"
                     }
                 counts[name, default: 0] += 1
-            case .final, .failure: break
+            case .final(let final):
+                if final.isDiverged { counts["nodes diverged", default: 0] += 1 }
+            case .failure: break
             }
         }
     }
