@@ -55,10 +55,17 @@ setup-postgres: setup ## Installs PostgreSQL and libpq for the tests of StetPost
 	@ls /usr/lib/postgresql/*/bin/initdb /usr/include/postgresql/libpq-fe.h >/dev/null 2>&1 || \
 	  { $(SUDO) apt-get update && $(SUDO) apt-get install -y postgresql libpq-dev; }
 
+# A program of the package, so that nothing else needs libpq.
+MACHINES := $(SERVICE_BUILD)/debug/stet-machines
+
 test-postgres: setup-postgres ## Tests StetPostgres with a PostgreSQL server of its own
 	$(BUILD_SERVICE) Packages/StetPostgres --build-tests
 	$(SWIFT) test --scratch-path $(SERVICE_BUILD) --package-path Packages/StetPostgres \
 	  --skip-build --disable-xctest
+	$(MACHINES) --size 5
+	$(MACHINES) --size 2 --standby synchronous
+	$(MACHINES) --size 2 --standby late
+	$(MACHINES) planted
 
 service-load: setup ## Watches and edits an optimised tracker that is killed meanwhile: SECONDS=120
 	$(BUILD_TRACKER) -c release --product tracker
@@ -161,6 +168,10 @@ campaign: ## Runs one campaign: NAME=kills SIZE=200 SEED=1 ARGS=…
 ifeq ($(NAME),contract)
 	$(BUILD_CAMPAIGN) --product stet-contract
 	$(PROGRAMS)/stet-contract $(or $(MODE),all) $(or $(SIZE),1000000) $(or $(SEED),1)
+else ifeq ($(NAME),machines)
+	$(MAKE) setup-postgres
+	$(BUILD_SERVICE) Packages/StetPostgres --product stet-machines
+	$(MACHINES) --size $(SIZE) --seed $(or $(SEED),1) $(ARGS)
 else ifeq ($(NAME),live-queries)
 	$(BUILD_CAMPAIGN) --product stet-live
 	$(PROGRAMS)/stet-live $(or $(SIZE),1000000) $(or $(SEED),1) $(ARGS)

@@ -21,6 +21,39 @@ public final class PostgresServer: Sendable {
         try start()
     }
 
+    /// Makes a server with a small disk of its own, which needs the right to mount.
+    public init(diskByteCount: Int) throws {
+        (directory, bin) = (try Self.makeDirectory(), try Self.binaries())
+        try Self.run("/bin/mkdir", data)
+        try Self.run(
+            "/bin/mount", "-t", "tmpfs", "-o", "size=\(diskByteCount),mode=700", "tmpfs", data)
+        try Self.run("/bin/chown", "postgres", data)
+        try run(
+            "initdb", "-D", data, "-A", "trust", "-U", "stet", "-N", "--no-instructions",
+            "--wal-segsize=1")
+        try start()
+        try sql("ALTER SYSTEM SET max_wal_size = '4MB'")
+        try sql("SELECT pg_reload_conf()")
+    }
+
+    /// Whether a small disk can be made here.
+    public static var canMount: Bool {
+        getuid() == 0 && (try? run("/usr/bin/unshare", "-m", "/bin/true")) != nil
+    }
+
+    /// Fills the disk, or makes room again.
+    public func setFull(_ isFull: Bool) throws {
+        let filler = "\(data)/filler"
+        guard isFull else { return try FileManager.default.removeItem(atPath: filler) }
+        // It ends with an error when the disk is full.
+        _ = try? Self.run("/bin/dd", "if=/dev/zero", "of=\(filler)", "bs=8k")
+    }
+
+    /// Starts the server unless it runs.
+    public func startUnlessItRuns() throws {
+        if (try? run("pg_ctl", "-D", data, "status")) == nil { try start() }
+    }
+
     private static func makeDirectory() throws -> String {
         let directory =
             "/tmp/stet-postgres-\(ProcessInfo.processInfo.processIdentifier)-"
@@ -96,6 +129,7 @@ public final class PostgresServer: Sendable {
     /// Stops the server, and removes its files.
     public func remove() {
         try? stop()
+        _ = try? Self.run("/bin/umount", data)
         try? FileManager.default.removeItem(atPath: directory)
     }
 

@@ -16,8 +16,8 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
         public var delay: UInt32 = 0
         /// Directions whose bytes wait until they are released, even if the client has gone.
         public var held: Set<Direction> = []
-        /// Answers are held from the next append on.
-        public var holdsNextAppend = false
+        /// A direction that is held from the next append on.
+        public var heldByAppend: Direction?
         /// All connections are cut once so many bytes have passed in a direction.
         public var cut: (direction: Direction, byteCount: Int)?
 
@@ -147,7 +147,7 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
             let count = recv(source, &bytes, bytes.count, 0)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
-            if direction == .requests { holdAnswer(of: bytes[..<count]) }
+            if direction == .requests { holdAppend(bytes[..<count]) }
             let passed = wait(direction, count)
             var sent = 0
             while sent < passed {
@@ -167,14 +167,14 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
         shutdown(destination, Int32(SHUT_WR))
     }
 
-    /// Holds the answers if a request is an append, and that is asked for.
-    private func holdAnswer(of request: ArraySlice<UInt8>) {
-        guard condition.withLock({ current.holdsNextAppend }) else { return }
+    /// Holds a request or its answer if it is an append, and that is asked for.
+    private func holdAppend(_ request: ArraySlice<UInt8>) {
+        guard let held = condition.withLock({ current.heldByAppend }) else { return }
         let append = Data("INSERT INTO stet_entry".utf8)
         guard Data(request).range(of: append) != nil else { return }
         set {
-            $0.holdsNextAppend = false
-            $0.held.insert(.answers)
+            $0.heldByAppend = nil
+            $0.held.insert(held)
         }
     }
 

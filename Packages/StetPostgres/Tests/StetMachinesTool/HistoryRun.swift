@@ -225,11 +225,11 @@ final class HistoryRun {
             // For longer than the node looks for the outcome of an append that has arrived.
             count("node partitioned in an append")
             isAlone = true
-            proxy.set { $0.holdsNextAppend = true }
+            proxy.set { $0.heldByAppend = .answers }
             later(0.2...0.4) {
                 proxy.set { $0.isClosed = true }
                 proxy.cutAll()
-                proxy.set { ($0.holdsNextAppend, $0.held) = (false, []) }
+                proxy.set { ($0.heldByAppend, $0.held) = (nil, []) }
             }
             later(6...7) { proxy.set { $0.isClosed = false } }
         case 19, 20:
@@ -265,16 +265,16 @@ final class HistoryRun {
     /// Holds bytes for longer or shorter than a node waits, and lets them arrive or cuts.
     private func hold(_ direction: Proxy.Direction, _ proxy: Proxy) {
         count("\(direction) held")
-        let isOfAppend = direction == .answers && Bool.random(using: &random)
+        let isOfAppend = Bool.random(using: &random)
         proxy.set {
-            if isOfAppend { $0.holdsNextAppend = true } else { $0.held.insert(direction) }
+            if isOfAppend { $0.heldByAppend = direction } else { $0.held.insert(direction) }
         }
         let cuts = direction == .answers && Bool.random(using: &random)
         later(0.05...2.5) {
             if cuts { proxy.cutAll() }
             proxy.set {
                 $0.held.remove(direction)
-                if isOfAppend { $0.holdsNextAppend = false }
+                if isOfAppend { $0.heldByAppend = nil }
             }
         }
     }

@@ -185,7 +185,8 @@ struct NodeProcess: Sendable {
 
     /// Asks for the outcome of a save until there is one.
     private func settle(_ id: CommitID) async throws {
-        for _ in 0..<200 {
+        let end = Event.now + 60_000_000_000
+        while Event.now < end {
             switch store.outcome(of: id) {
             case .committed(let commit): return try answer(id, .committed(commit.revision.number))
             case .notCommitted: return try answer(id, .notCommitted)

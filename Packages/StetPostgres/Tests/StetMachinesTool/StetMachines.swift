@@ -139,12 +139,22 @@ final class MachineCampaign {
             say("    \(problem.prefix(300))")
         }
         if let keep = options.keep {
-            try? FileManager.default.createDirectory(
-                atPath: keep, withIntermediateDirectories: true)
-            try FileManager.default.copyItem(
-                atPath: directory, toPath: "\(keep)/\(options.seed)-\(index)")
+            try Self.keep(directory, at: "\(keep)/\(options.seed)-\(index)")
         }
         return false
+    }
+
+    /// Copies the files of a history, but not its sockets.
+    private static func keep(_ directory: String, at place: String) throws {
+        let files = FileManager.default
+        try files.createDirectory(atPath: place, withIntermediateDirectories: true)
+        for name in try files.contentsOfDirectory(atPath: directory) {
+            var isDirectory: ObjCBool = false
+            let path = "\(directory)/\(name)"
+            guard files.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue
+            else { continue }
+            try files.copyItem(atPath: path, toPath: "\(place)/\(name)")
+        }
     }
 
     /// Makes a primary and its standby.

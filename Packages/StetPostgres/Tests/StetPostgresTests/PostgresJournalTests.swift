@@ -164,6 +164,18 @@ extension PostgresServer {
         #expect(try journal.head() == nil)
     }
 
+    @Test func aFenceThatTheDatabaseHasLostDoesNotComeAgain() throws {
+        let journal = journal()
+        try open("one").close()
+        let head = try #require(try journal.head())
+        let lost = try #require(try journal.fence())
+        try server.sql("UPDATE stet_head SET fence = \(head.fence) WHERE store = '\(name)'")
+        #expect(try journal.fence()?.fence != lost.fence)
+        let entry = SharedJournalEntry(
+            revision: 1, hash: [UInt8](repeating: 1, count: 32), bytes: [1])
+        #expect(try !journal.append([entry], after: lost))
+    }
+
     @Test func entriesAreReadInPieces() throws {
         let journal = journal()
         try open("one").close()
