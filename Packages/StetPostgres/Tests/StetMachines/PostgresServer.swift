@@ -91,7 +91,9 @@ public final class PostgresServer: Sendable {
         do {
             try run(
                 "pg_ctl", "-D", data, "-w", "-s", "-l", "\(directory)/log", "-o",
-                "-k \(directory) -c listen_addresses= -c fsync=off", "start")
+                // A connection that says nothing would delay the server's end for a minute.
+                "-k \(directory) -c listen_addresses= -c fsync=off -c authentication_timeout=1s",
+                "start")
         } catch {
             let log = try String(contentsOfFile: "\(directory)/log", encoding: .utf8)
             throw ServerFailure(command: "start: \(log.suffix(2000))")

@@ -87,14 +87,14 @@ final class HistoryRun {
         while nodes.contains(where: { !$0.isDone }) {
             guard Date() < end else { return ["nodes are not done after \(Self.limit) s"] }
             if let problem = try look() { return [problem] }
-            try reverse { $0 <= Date() }
+            try reverse(until: Date())
             if Date() >= next {
                 try inject()
                 next = Date().addingTimeInterval(.random(in: 0.02..<0.25, using: &random))
             }
             usleep(3_000)
         }
-        try reverse { _ in true }
+        try reverse(until: .distantFuture)
         return try judge()
     }
 
@@ -182,9 +182,10 @@ final class HistoryRun {
         reversals.append((time, body))
     }
 
-    private func reverse(_ condition: (Date) -> Bool) throws {
-        let due = reversals.filter { condition($0.time) }
-        reversals.removeAll { condition($0.time) }
+    /// Ends the faults whose time has come.
+    private func reverse(until time: Date) throws {
+        let due = reversals.filter { $0.time <= time }
+        reversals.removeAll { $0.time <= time }
         for reversal in due { try reversal.body() }
     }
 

@@ -147,6 +147,7 @@ final class MachineCampaign {
     /// Copies the files of a history, but not its sockets.
     private static func keep(_ directory: String, at place: String) throws {
         let files = FileManager.default
+        try? files.removeItem(atPath: place)
         try files.createDirectory(atPath: place, withIntermediateDirectories: true)
         for name in try files.contentsOfDirectory(atPath: directory) {
             var isDirectory: ObjCBool = false
