@@ -1,8 +1,8 @@
 import Foundation
-public import Stet
+package import Stet
 
 /// What a node notes of a history, with the uptime of the machine in nanoseconds.
-public enum Event: Codable, Hashable, Sendable {
+package enum Event: Codable, Hashable, Sendable {
     case attempt(SaveAttempt)
     case answer(SaveAnswer)
     case read(ReadRecord)
@@ -11,23 +11,23 @@ public enum Event: Codable, Hashable, Sendable {
     case failure(node: Int, String)
 
     /// The uptime of the machine.
-    public static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
+    package static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 }
 
 /// The invocation of a save; a save is attempted again with the same id.
-public struct SaveAttempt: Codable, Hashable, Sendable {
-    public var node: Int
-    public var id: CommitID
-    public var edit: Edit
+package struct SaveAttempt: Codable, Hashable, Sendable {
+    package var node: Int
+    package var id: CommitID
+    package var edit: Edit
     /// The time before the context was opened.
-    public var opened: UInt64
+    package var opened: UInt64
     /// The revision of the context, and what it reads there.
-    public var base: UInt64
-    public var state: MachineState
+    package var base: UInt64
+    package var state: MachineState
     /// The time before the save.
-    public var begun: UInt64
+    package var begun: UInt64
 
-    public init(
+    package init(
         node: Int, id: CommitID, edit: Edit, opened: UInt64, base: UInt64, state: MachineState,
         begun: UInt64
     ) {
@@ -37,8 +37,8 @@ public struct SaveAttempt: Codable, Hashable, Sendable {
 }
 
 /// What a node was told about a save.
-public struct SaveAnswer: Codable, Hashable, Sendable {
-    public enum Outcome: Codable, Hashable, Sendable {
+package struct SaveAnswer: Codable, Hashable, Sendable {
+    package enum Outcome: Codable, Hashable, Sendable {
         case committed(UInt64)
         /// A conflict, or a value that is not unique.
         case refused
@@ -49,27 +49,27 @@ public struct SaveAnswer: Codable, Hashable, Sendable {
         case notCommitted
     }
 
-    public var node: Int
-    public var id: CommitID
-    public var outcome: Outcome
-    public var ended: UInt64
+    package var node: Int
+    package var id: CommitID
+    package var outcome: Outcome
+    package var ended: UInt64
 
-    public init(node: Int, id: CommitID, outcome: Outcome, ended: UInt64) {
+    package init(node: Int, id: CommitID, outcome: Outcome, ended: UInt64) {
         (self.node, self.id, self.outcome, self.ended) = (node, id, outcome, ended)
     }
 }
 
 /// A read of everything at a node.
-public struct ReadRecord: Codable, Hashable, Sendable {
-    public var node: Int
-    public var begun: UInt64
-    public var ended: UInt64
+package struct ReadRecord: Codable, Hashable, Sendable {
+    package var node: Int
+    package var begun: UInt64
+    package var ended: UInt64
     /// Whether the node was refreshed in between.
-    public var isFresh: Bool
-    public var revision: UInt64
-    public var state: MachineState
+    package var isFresh: Bool
+    package var revision: UInt64
+    package var state: MachineState
 
-    public init(
+    package init(
         node: Int, begun: UInt64, ended: UInt64, isFresh: Bool, revision: UInt64,
         state: MachineState
     ) {
@@ -79,19 +79,19 @@ public struct ReadRecord: Codable, Hashable, Sendable {
 }
 
 /// What a node has when all faults are over.
-public struct FinalRecord: Codable, Hashable, Sendable {
-    public var node: Int
+package struct FinalRecord: Codable, Hashable, Sendable {
+    package var node: Int
     /// The tokens of all commits, in order.
-    public var commits: [UInt64]
-    public var state: MachineState
+    package var commits: [UInt64]
+    package var state: MachineState
     /// The hash of the last commit.
-    public var hash: String
+    package var hash: String
     /// What `verify` has found.
-    public var problems: [String]
+    package var problems: [String]
     /// Whether it said that the journal has another history.
-    public var isDiverged: Bool
+    package var isDiverged: Bool
 
-    public init(
+    package init(
         node: Int, commits: [UInt64], state: MachineState, hash: String, problems: [String],
         isDiverged: Bool = false
     ) {
@@ -101,7 +101,7 @@ public struct FinalRecord: Codable, Hashable, Sendable {
 }
 
 /// The edit of one save.
-public enum Edit: Codable, Hashable, Sendable {
+package enum Edit: Codable, Hashable, Sendable {
     /// Sets a value; two of them with one base are a conflict.
     case set(register: Int, value: Int)
     /// Increments a counter.
@@ -111,15 +111,15 @@ public enum Edit: Codable, Hashable, Sendable {
 }
 
 /// The state of a store of a history.
-public struct MachineState: Codable, Hashable, Sendable {
-    public static let registerCount = 3
+package struct MachineState: Codable, Hashable, Sendable {
+    package static let registerCount = 3
 
-    public var values: [Int]
-    public var totals: [Int]
-    public var claims: [Int: Int]
+    package var values: [Int]
+    package var totals: [Int]
+    package var claims: [Int: Int]
 
     /// Creates the state after the first commit.
-    public init() {
+    package init() {
         values = [Int](repeating: 0, count: Self.registerCount)
         totals = values
         claims = [:]

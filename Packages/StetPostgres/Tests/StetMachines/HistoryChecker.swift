@@ -1,4 +1,4 @@
-import Stet
+package import Stet
 
 /// Finds what contradicts the promises of a shared journal in a recorded history.
 ///
@@ -11,7 +11,7 @@ import Stet
 /// - A save whose outcome is not known was made once or not at all, and all that was said about it
 ///   is true.
 /// - In the end all nodes have the same.
-public struct HistoryChecker {
+package struct HistoryChecker {
     /// A save with its attempts and answers.
     struct Save {
         var attempts: [SaveAttempt] = []
@@ -46,19 +46,23 @@ public struct HistoryChecker {
     var journal: [UInt64] = []
     /// The states by revision, from revision 1; shorter than the journal when an edit breaks a rule.
     var states: [MachineState] = []
-    public private(set) var problems: [String] = []
+    package private(set) var problems: [String] = []
 
     /// Checks a history of some nodes, whose journal has lost nothing.
-    public init(_ events: [Event], nodeCount: Int) {
+    package init(_ events: [Event], nodeCount: Int) {
         self.init(events, nodes: Array(0..<nodeCount))
         for final in finals where final.isDiverged { report("node \(final.node) has diverged") }
     }
 
-    /// Returns what contradicts the promises in a history whose journal has lost its last commits
-    /// at some time: the nodes that have them say so, and keep them apart.
+    /// Checks a history whose journal has lost its last commits at some time: the nodes that have
+    /// them say so, and keep them apart.
     ///
-    /// - Parameter newNode: A node that was made in the end.
-    public static func problems(
+    /// - Parameters:
+    ///   - events: The events.
+    ///   - nodeCount: The number of nodes.
+    ///   - newNode: A node that was made in the end.
+    /// - Returns: What contradicts the promises.
+    package static func problems(
         losing events: [Event], nodeCount: Int, newNode: Int
     ) -> [String] {
         var groups: [[UInt64]: [FinalRecord]] = [:]
@@ -221,7 +225,9 @@ public struct HistoryChecker {
             guard let edit = save.attempts.first?.edit else { continue }
             if let revision = save.revision, case .set(let register, _) = edit {
                 let isAlone = save.attempts.contains { attempt in
-                    !others(register, after: attempt.base).contains { ($0.revision ?? 0) < revision }
+                    !others(register, after: attempt.base).contains {
+                        ($0.revision ?? 0) < revision
+                    }
                 }
                 if !isAlone { report("revision \(revision) overwrites what it has not seen") }
             }
@@ -233,7 +239,11 @@ public struct HistoryChecker {
                     case .add: []
                     case .claim(let key, _):
                         ordered.filter { other in
-                            if case .claim(key, _) = other.attempts.first?.edit { true } else { false }
+                            if case .claim(key, _) = other.attempts.first?.edit {
+                                true
+                            } else {
+                                false
+                            }
                         }
                     }
                 if !reasons.contains(where: { $0.invoked < answer.ended }) {

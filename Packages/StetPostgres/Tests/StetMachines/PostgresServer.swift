@@ -2,18 +2,18 @@ import Foundation
 import Glibc
 
 /// A PostgreSQL server of its own, on a Unix socket in a temporary directory.
-public final class PostgresServer: Sendable {
-    public let directory: String
+package final class PostgresServer: Sendable {
+    package let directory: String
     private let bin: String
 
-    public init() throws {
+    package init() throws {
         (directory, bin) = (try Self.makeDirectory(), try Self.binaries())
         try run("initdb", "-D", data, "-A", "trust", "-U", "stet", "-N", "--no-instructions")
         try start()
     }
 
     /// Makes a standby, which follows a primary.
-    public init(of primary: PostgresServer) throws {
+    package init(of primary: PostgresServer) throws {
         (directory, bin) = (try Self.makeDirectory(), try Self.binaries())
         try run(
             "pg_basebackup", "-h", primary.directory, "-U", "stet", "-D", data, "-R", "-N", "-c",
@@ -22,7 +22,7 @@ public final class PostgresServer: Sendable {
     }
 
     /// Makes a server with a small disk of its own, which needs the right to mount.
-    public init(diskByteCount: Int) throws {
+    package init(diskByteCount: Int) throws {
         (directory, bin) = (try Self.makeDirectory(), try Self.binaries())
         try Self.run("/bin/mkdir", data)
         try Self.run(
@@ -37,12 +37,12 @@ public final class PostgresServer: Sendable {
     }
 
     /// Whether a small disk can be made here.
-    public static var canMount: Bool {
+    package static var canMount: Bool {
         getuid() == 0 && (try? run("/usr/bin/unshare", "-m", "/bin/true")) != nil
     }
 
     /// Fills the disk, or makes room again.
-    public func setFull(_ isFull: Bool) throws {
+    package func setFull(_ isFull: Bool) throws {
         let filler = "\(data)/filler"
         guard isFull else { return try FileManager.default.removeItem(atPath: filler) }
         // It ends with an error when the disk is full.
@@ -50,7 +50,7 @@ public final class PostgresServer: Sendable {
     }
 
     /// Starts the server unless it runs.
-    public func startUnlessItRuns() throws {
+    package func startUnlessItRuns() throws {
         if (try? run("pg_ctl", "-D", data, "status")) == nil { try start() }
     }
 
@@ -67,7 +67,7 @@ public final class PostgresServer: Sendable {
     // MARK: Standbys
 
     /// Lets each commit wait for the standby; returns when there is one.
-    public func waitForStandbys() throws {
+    package func waitForStandbys() throws {
         try sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
         try sql("SELECT pg_reload_conf()")
         while try sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") != "1" {
@@ -76,18 +76,18 @@ public final class PostgresServer: Sendable {
     }
 
     /// Makes the standby a primary.
-    public func promote() throws { try run("pg_ctl", "-D", data, "-w", "-s", "promote") }
+    package func promote() throws { try run("pg_ctl", "-D", data, "-w", "-s", "promote") }
 
     // MARK: Its processes
 
     private var data: String { "\(directory)/data" }
 
     /// The connection string.
-    public var connection: String { "host=\(directory) user=stet dbname=postgres" }
+    package var connection: String { "host=\(directory) user=stet dbname=postgres" }
     /// The path of the socket.
-    public var socket: String { "\(directory)/.s.PGSQL.5432" }
+    package var socket: String { "\(directory)/.s.PGSQL.5432" }
 
-    public func start() throws {
+    package func start() throws {
         do {
             try run(
                 "pg_ctl", "-D", data, "-w", "-s", "-l", "\(directory)/log", "-o",
@@ -101,12 +101,12 @@ public final class PostgresServer: Sendable {
     }
 
     /// Stops the server: `immediate` as a crash does.
-    public func stop(_ mode: String = "immediate") throws {
+    package func stop(_ mode: String = "immediate") throws {
         try run("pg_ctl", "-D", data, "-w", "-s", "-m", mode, "stop")
     }
 
     /// Kills all processes of the server at once.
-    public func kill() throws {
+    package func kill() throws {
         let file = try String(contentsOfFile: "\(data)/postmaster.pid", encoding: .utf8)
         guard let main = file.split(separator: "\n").first.flatMap({ pid_t($0) }) else { return }
         // It starts no more of them.
@@ -129,7 +129,7 @@ public final class PostgresServer: Sendable {
     }
 
     /// Stops the server, and removes its files.
-    public func remove() {
+    package func remove() {
         try? stop()
         _ = try? Self.run("/bin/umount", data)
         try? FileManager.default.removeItem(atPath: directory)
@@ -137,7 +137,7 @@ public final class PostgresServer: Sendable {
 
     /// Runs SQL as a user of the database does.
     @discardableResult
-    public func sql(_ text: String, as role: String = "stet") throws -> String {
+    package func sql(_ text: String, as role: String = "stet") throws -> String {
         try run("psql", "-h", directory, "-U", role, "-d", "postgres", "-tAqc", text)
     }
 
@@ -190,6 +190,6 @@ public final class PostgresServer: Sendable {
 }
 
 /// A command of the server that has failed.
-public struct ServerFailure: Error {
-    public let command: String
+package struct ServerFailure: Error {
+    package let command: String
 }

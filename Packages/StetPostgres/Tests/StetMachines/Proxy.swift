@@ -4,24 +4,24 @@ import Glibc
 /// A way to a server's Unix socket that cuts, delays and holds what passes.
 ///
 /// State: the faults and the connections, guarded by the condition.
-public final class Proxy: @unchecked Sendable {  // the state is reached under `condition` only
+package final class Proxy: @unchecked Sendable {  // the state is reached under `condition` only
     /// The direction of bytes.
-    public enum Direction: Int, Sendable, CaseIterable { case requests, answers }
+    package enum Direction: Int, Sendable, CaseIterable { case requests, answers }
 
     /// What the proxy does to bytes on their way.
-    public struct Faults: Sendable {
+    package struct Faults: Sendable {
         /// Connections are refused.
-        public var isClosed = false
+        package var isClosed = false
         /// Bytes wait for so many microseconds.
-        public var delay: UInt32 = 0
+        package var delay: UInt32 = 0
         /// Directions whose bytes wait until they are released, even if the client has gone.
-        public var held: Set<Direction> = []
+        package var held: Set<Direction> = []
         /// A direction that is held from the next append on.
-        public var heldByAppend: Direction?
+        package var heldByAppend: Direction?
         /// All connections are cut once so many bytes have passed in a direction.
-        public var cut: (direction: Direction, byteCount: Int)?
+        package var cut: (direction: Direction, byteCount: Int)?
 
-        public init() {}
+        package init() {}
     }
 
     private let condition = NSCondition()
@@ -34,7 +34,7 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
     private let listener: Int32
 
     /// Listens at a path, and connects to the server at another one.
-    public init(at path: String, to server: String) throws {
+    package init(at path: String, to server: String) throws {
         self.server = server
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         unlink(path)
@@ -51,7 +51,7 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
     }
 
     /// Changes the faults.
-    public func set(_ change: (inout Faults) -> Void) {
+    package func set(_ change: (inout Faults) -> Void) {
         condition.lock()
         change(&current)
         condition.broadcast()
@@ -59,13 +59,13 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
     }
 
     /// Connects to another server from now on.
-    public func move(to server: String) {
+    package func move(to server: String) {
         condition.withLock { self.server = server }
         cutAll()
     }
 
     /// Cuts all connections.
-    public func cutAll() {
+    package func cutAll() {
         condition.lock()
         for (client, server) in connections.values {
             shutdown(client, Int32(SHUT_RDWR))
@@ -75,7 +75,7 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
     }
 
     /// Ends the proxy.
-    public func end() {
+    package func end() {
         set { $0 = Faults() }
         condition.withLock { isEnded = true }
         shutdown(listener, Int32(SHUT_RDWR))
@@ -198,8 +198,8 @@ public final class Proxy: @unchecked Sendable {  // the state is reached under `
 }
 
 /// A failure of the campaign itself, which therefore proves nothing.
-public struct MachineFailure: Error, CustomStringConvertible {
-    public let description: String
+package struct MachineFailure: Error, CustomStringConvertible {
+    package let description: String
 
-    public init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }
