@@ -59,7 +59,8 @@ struct NodeProcess: Sendable {
         let earlier = try Recorder.events(configuration.history)
         let recorder = try Recorder(configuration.history)
         do {
-            let store = try await open(configuration)
+            // It may have to be made.
+            let store = try await patiently { try configuration.open() }
             let node = NodeProcess(
                 configuration: configuration, recorder: recorder, store: store)
             try await node.run(after: earlier)
@@ -73,15 +74,17 @@ struct NodeProcess: Sendable {
         }
     }
 
-    /// Opens the node, which may have to be made while the journal is out of reach.
-    private static func open(_ configuration: NodeConfiguration) async throws -> Store {
-        var attempts = 0
+    /// Runs `body` until the journal can be reached.
+    private static func patiently<Result>(
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        let end = Event.now + 60_000_000_000
         while true {
             do {
-                return try configuration.open()
-            } catch let error as StoreError where error.code == .journalUnavailable {
-                attempts += 1
-                guard attempts < 200 else { throw error }
+                return try await body()
+            } catch let error as StoreError
+                where error.code == .journalUnavailable && Event.now < end
+            {
                 try await Task.sleep(for: .milliseconds(50))
             }
         }
@@ -244,8 +247,9 @@ struct NodeProcess: Sendable {
         _ configuration: NodeConfiguration
     ) async throws -> (Store, isDiverged: Bool) {
         do {
-            let store = try configuration.open()
-            try await store.refresh()
+            // A busy server may refuse a connection.
+            let store = try await patiently { try configuration.open() }
+            try await patiently { try await store.refresh() }
             return (store, false)
         } catch let error as StoreError where error.code == .journalDiverged {
             return (

@@ -7,6 +7,7 @@ import StetMachines
 ///     stet-machines --size 100 [--seed 1] [--only 7] [--keep DIRECTORY] [--plant BUG]
 ///         [--standby synchronous|late]      a standby takes over in each history
 ///     stet-machines planted [--size 20]     each planted bug must be found
+///     stet-machines check DIRECTORY         checks the files of a finding again
 @main enum StetMachinesTool {
     static func main() async {
         setenv("SWIFT_BACKTRACE", "enable=no", 0)
@@ -24,6 +25,7 @@ import StetMachines
         switch arguments.first {
         case "node" where arguments.count == 2: try await NodeProcess.run(arguments[1])
         case "end": try await NodeProcess.end(Array(arguments.dropFirst()))
+        case "check" where arguments.count == 2: return try check(arguments[1])
         case "planted": return try planted(MachineOptions(Array(arguments.dropFirst()))) ? 0 : 1
         default:
             let campaign = try MachineCampaign(MachineOptions(arguments))
@@ -31,6 +33,18 @@ import StetMachines
             return try campaign.run() == 0 ? 0 : 1
         }
         return 0
+    }
+
+    private static func check(_ directory: String) throws -> Int32 {
+        var events: [Event] = []
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory)
+        where name.hasPrefix("history") {
+            events += try Recorder.events("\(directory)/\(name)")
+        }
+        let finals = events.count { if case .final = $0 { true } else { false } }
+        let problems = HistoryChecker(events, nodeCount: finals).problems
+        for problem in problems { say(problem) }
+        return problems.isEmpty ? 0 : 1
     }
 
     /// Plants each bug until it is found; returns whether all of them were.
