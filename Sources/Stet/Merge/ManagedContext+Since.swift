@@ -122,9 +122,8 @@ private struct ObjectSides<M: Model> {
         for part in parts {
             switch part {
             case .whole(let value, _):
-                add(
-                    entity.described(value), entity.whole(value, of: base.values),
-                    entity.whole(value, of: shown), entity.whole(value, of: stored))
+                let sides = [base.values, shown, stored].map { entity.whole(value, of: $0) }
+                add(entity.described(value), sides[0], sides[1], sides[2])
             case .property(let slot):
                 let property = entity.properties[slot]
                 if property.stamp == .update || property.isDerived { continue }

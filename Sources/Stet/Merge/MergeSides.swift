@@ -90,12 +90,8 @@ struct MergeSides {
         }
         for part in parts {
             guard case .property(let slot) = part else {
-                guard
-                    let values = try whole(
-                        part, base: baseValues, mine: mineValues, theirs: theirValues)?
-                        .values(by: policy)
-                else { return nil }
-                for (slot, value) in values { merged[slot] = value }
+                let whole = whole(part, base: baseValues, mine: mineValues, theirs: theirValues)
+                guard try whole?.merge(into: &merged, by: policy) ?? true else { return nil }
                 continue
             }
             let property = entity.properties[slot]

@@ -25,6 +25,13 @@ struct WholeMerge {
         return conflict.mine != conflict.base || conflict.theirs != conflict.base
     }
 
+    /// Sets the merged values; returns false when the policy does not decide.
+    func merge(into merged: inout [Value], by policy: MergePolicy) throws -> Bool {
+        guard let values = try values(by: policy) else { return false }
+        for (slot, value) in values { merged[slot] = value }
+        return true
+    }
+
     /// Returns the merged values by slot; nil when the policy does not decide.
     func values(by policy: MergePolicy) throws -> [Slot: Value]? {
         switch decision {

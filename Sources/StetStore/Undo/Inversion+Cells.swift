@@ -194,9 +194,9 @@ extension Inversion {
                 let property = entity.properties[slot]
                 // The deletion has incremented nothing.
                 if property.isCounter || isStamped(slot, of: entity) { continue }
-                if property.hasPosition, current[slot].target == wanted[slot].target { continue }
-                if current[slot] == wanted[slot] { continue }
-                place = (property.name, [slot], wanted[slot], current[slot])
+                let (before, now) = (wanted[slot], current[slot])
+                if property.hasPosition ? before.target == now.target : before == now { continue }
+                place = (property.name, [slot], before, now)
             case .whole(let value, _):
                 place = (
                     entity.properties[value.presence].name, value.slots,

@@ -77,6 +77,8 @@ private struct ValueSides {
     func before(_ slot: Slot) throws -> Cell? { try cell(slot, \.before) }
     func after(_ slot: Slot) throws -> Cell? { try cell(slot, \.after) }
 
+    /// Returns a cell on one side.
+    ///
     /// A commit that changes only members leaves the value present, and the other members as they
     /// are. One that sets or removes it has all members that are not nil.
     private func cell(_ slot: Slot, _ side: KeyPath<PresentCell, Cell?>) throws -> Cell? {

@@ -58,10 +58,7 @@ struct Inversion: ~Copyable {
                 (try ObjectChange(change, file.history, from: revision), change.previous)
             }
             guard let found, found.previous < revision else { return nil }
-            let isChanged = found.change.properties.contains { change in
-                property.map(change.name.isPart) ?? true
-            }
-            if isChanged {
+            if found.change.changes(property) {
                 let attributes = try file.journal.description(of: revision, in: state.transaction)
                     .attributes
                 return UndoConflict.Later(
@@ -76,6 +73,14 @@ struct Inversion: ~Copyable {
 extension String {
     /// Returns whether it names a property, or a member of an embedded value of this name.
     func isPart(of name: some StringProtocol) -> Bool { self == name || hasPrefix(name + ".") }
+}
+
+extension ObjectChange {
+    /// Returns whether it changes a property, or a member of it; any one for nil.
+    fileprivate func changes(_ name: String?) -> Bool {
+        guard let name else { return true }
+        return properties.contains { $0.name.isPart(of: name) }
+    }
 }
 
 extension RecordBody {

@@ -110,6 +110,7 @@ import Testing
         }
         try works.edit { $0.site = nil }
         try works.edit { $0.site = Site(city: "Zug") }
+        try context.refresh()
         mill.note = "x"
         try context.save()
         try works.edit { plant in
