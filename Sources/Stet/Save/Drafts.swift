@@ -42,13 +42,18 @@ public struct Drafts: Sendable {
     /// Saves the pending changes of a context, in place of an earlier draft of that name; they stay
     /// pending.
     ///
-    /// - Throws: the error of a read that failed inside an accessor; `StoreError`.
+    /// - Throws: the error of a read that failed inside an accessor; `StoreError`; for sealed
+    ///   attributes a `SealingError`, or a `ValidationError` (`.unsealable`).
     /// - Complexity: O(pending changes), and a sync of a file.
     public func save(_ context: ManagedContext, as name: String) throws {
         try context.core.checkUsable()
         // No other process could read a value that is not sealed.
         var sealing = SealingStep(context.core)
         try sealing.run()
+        if !sealing.refusals.isEmpty {
+            throw ValidationError(
+                violations: sealing.violations.inTotalOrder(), rejected: context.changes)
+        }
         try files.write(
             DraftContents(
                 name: name, time: store.configuration.clock(), revision: context.revision,

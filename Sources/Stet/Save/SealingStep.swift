@@ -44,6 +44,16 @@ struct SealingStep {
         }
     }
 
+    /// The refusals as violations.
+    var violations: [Violation] {
+        refusals.compactMap { refusal in
+            core.pending.objects.first { $0.object.id == refusal.object }.map { entry in
+                let entity = core.schema.entities[entry.object._$entityNumber]
+                return Violation(refusal, of: entity, nil, core.messages)
+            }
+        }
+    }
+
     private mutating func refuse(
         _ object: any Model, _ slot: Slot, _ reason: SealRefusal.Reason
     ) {

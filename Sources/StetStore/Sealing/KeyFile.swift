@@ -19,7 +19,7 @@ import StetLMDB
 ///
 /// Copies of the store do not contain the file: copy it separately, to places where a destroyed key
 /// can be destroyed, too. Several processes may have it open, and see at once what another has made
-/// or destroyed.
+/// or destroyed. A child that was forked from a process that has it open must open it itself.
 ///
 /// State: `contents`, guarded by its monitor; the file, guarded by a lock that all processes take.
 public final class KeyFile: Sendable {

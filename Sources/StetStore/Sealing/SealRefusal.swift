@@ -1,6 +1,8 @@
 /// A value that could not be sealed when it was saved, and why.
 package struct SealRefusal: Sendable {
     package enum Reason: Sendable {
+        /// the bytes are not sealed for this object
+        case notSealed
         /// the key of the owner was destroyed
         case keyDestroyed
         /// the relationship to the owner is nil

@@ -49,15 +49,11 @@ extension ChangeSetBuilder {
         var violations: [Violation] = []
         for item in items where item.kind != .delete {
             for slot in try unsealedSlots(of: item) {
-                let entity = schema.entities[item.entity]
-                let refusal = sealRefusals.first {
-                    $0.object == item.id && $0.slot == slot
-                }
+                let refusal = sealRefusals.first { $0.object == item.id && $0.slot == slot }
                 violations.append(
                     Violation(
-                        code: .unsealable, operation: item.kind, entity: entity.name,
-                        object: item.id, property: entity.properties[slot].name, slot: slot,
-                        refusal.map(Sentence.unsealable) ?? .notSealed, messages: messages))
+                        refusal ?? SealRefusal(item.id, slot, .notSealed),
+                        of: schema.entities[item.entity], item.kind, messages))
             }
         }
         return violations

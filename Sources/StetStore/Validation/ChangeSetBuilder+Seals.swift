@@ -37,6 +37,19 @@ extension RecordBody {
     }
 }
 
+extension Violation {
+    /// Creates the violation by a value that could not be sealed.
+    package init(
+        _ refusal: SealRefusal, of entity: Entity, _ operation: ChangeKind?,
+        _ messages: MessageTable
+    ) {
+        self.init(
+            code: .unsealable, operation: operation, entity: entity.name, object: refusal.object,
+            property: entity.properties[refusal.slot].name, slot: refusal.slot,
+            .unsealable(refusal), messages: messages)
+    }
+}
+
 extension EncodedBody {
     /// Returns the body with other sealed values in some slots.
     package func replacing(_ values: [Slot: SealedBytes], of entity: Entity) throws -> EncodedBody {

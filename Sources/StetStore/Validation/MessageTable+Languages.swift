@@ -51,10 +51,9 @@ extension Sentence {
 
     // The messages about sealed attributes.
 
-    static let notSealed = Sentence("{property} is not sealed for this {entity}")
-
     static func unsealable(_ refusal: SealRefusal) -> Sentence {
         switch refusal.reason {
+        case .notSealed: Sentence("{property} is not sealed for this {entity}")
         case .keyDestroyed:
             Sentence("{property} can't be sealed: the key of its owner was destroyed")
         case .ownerMissing(let seal):

@@ -59,6 +59,24 @@ import Testing
         #expect(try decoded.name.value == "Ada Lovelace")
     }
 
+    @Test func aDraftIsRefusedThatNobodyCouldRead() async throws {
+        let clinic = try await Clinic()
+        let context = clinic.store.context()
+        let visit = Treatment(patient: nil)
+        visit.diagnosis = Sealed("flu")
+        context.insert(visit)
+        let error = #expect(throws: ValidationError.self) {
+            try clinic.store.drafts.save(context, as: "draft")
+        }
+        #expect(error?.violations.map(\.code) == [.unsealable])
+        #expect(try clinic.store.drafts.list() == [])
+        let client = Client(name: "Ada")
+        context.insert(client)
+        visit.patient = client
+        try clinic.store.drafts.save(context, as: "draft")
+        #expect(try clinic.store.drafts.list().map(\.changeCount) == [2])
+    }
+
     @Test func theSameValueIsNoChangeAndAnotherIs() async throws {
         let clinic = try await Clinic()
         let (context, patient, visit) = try clinic.admit("Ada", "flu")
