@@ -54,7 +54,8 @@ extension PropertyDeclaration {
     /// attributes show.
     var mayBeEmbedded: Bool {
         WrittenType(type).kind == nil && memberName == nil && !isDerived
-            && syntax.attribute("Relationship") == nil && !(isOptional && (isRuled || hasOption("sealed")))
+            && syntax.attribute("Relationship") == nil
+            && !(isOptional && (isRuled || hasOption("sealed")))
     }
 
     /// The slot in generated code: the first one of an embedded value.
