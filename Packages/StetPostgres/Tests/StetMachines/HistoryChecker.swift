@@ -1,4 +1,4 @@
-package import Stet
+internal import Stet
 
 /// Finds what contradicts the promises of a shared journal in a recorded history.
 ///

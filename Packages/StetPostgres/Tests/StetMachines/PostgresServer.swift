@@ -92,7 +92,7 @@ package final class PostgresServer: Sendable {
             try run(
                 "pg_ctl", "-D", data, "-w", "-s", "-l", "\(directory)/log", "-o",
                 // A connection that says nothing would delay the server's end for a minute.
-                "-k \(directory) -c listen_addresses= -c fsync=off -c authentication_timeout=1s",
+                "-k \(directory) -c listen_addresses= -c fsync=off -c authentication_timeout=5s",
                 "start")
         } catch {
             let log = try String(contentsOfFile: "\(directory)/log", encoding: .utf8)

@@ -15,7 +15,7 @@ final class HistoryRun {
     /// A node that is made in the end.
     private static let newNode = nodeCount
     /// A run that takes longer hangs.
-    private static let limit: TimeInterval = 120
+    private static let limit: TimeInterval = 300
 
     private struct Node {
         var configuration: NodeConfiguration
@@ -69,7 +69,7 @@ final class HistoryRun {
     }
 
     /// Makes the history; returns what contradicts the promises.
-    func run() throws -> [String] {
+    func run() async throws -> [String] {
         defer {
             for node in nodes {
                 if let process = node.process, process.isRunning {
@@ -78,7 +78,7 @@ final class HistoryRun {
                 node.proxy.end()
             }
         }
-        try NodeProcess.create(nodes[0].configuration)
+        try await NodeProcess.create(nodes[0].configuration)
         for index in 0..<Self.nodeCount { try start(index) }
         nodes[Self.newNode].isDone = true
         if standby != nil { prepareTakeover() }

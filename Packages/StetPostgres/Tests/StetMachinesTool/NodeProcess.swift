@@ -212,12 +212,16 @@ struct NodeProcess: Sendable {
     // MARK: Beginning and end
 
     /// Makes the store.
-    static func create(_ configuration: NodeConfiguration) throws {
-        let store = try configuration.open()
+    static func create(_ configuration: NodeConfiguration) async throws {
+        let store = try await patiently { try configuration.open() }
         defer { store.close() }
-        let context = store.context()
-        for number in 0..<MachineState.registerCount { context.insert(Register(number: number)) }
-        try context.save()
+        try await patiently {
+            let context = store.context()
+            for number in 0..<MachineState.registerCount {
+                context.insert(Register(number: number))
+            }
+            try await context.save()
+        }
     }
 
     /// Notes what nodes have in the end.

@@ -26,11 +26,12 @@ import StetMachines
         case "node" where arguments.count == 2: try await NodeProcess.run(arguments[1])
         case "end": try await NodeProcess.end(Array(arguments.dropFirst()))
         case "check" where arguments.count == 2: return try check(arguments[1])
-        case "planted": return try planted(MachineOptions(Array(arguments.dropFirst()))) ? 0 : 1
+        case "planted": 
+            return try await planted(MachineOptions(Array(arguments.dropFirst()))) ? 0 : 1
         default:
             let campaign = try MachineCampaign(MachineOptions(arguments))
             defer { campaign.end() }
-            return try campaign.run() == 0 ? 0 : 1
+            return try await campaign.run() == 0 ? 0 : 1
         }
         return 0
     }
@@ -48,7 +49,7 @@ import StetMachines
     }
 
     /// Plants each bug until it is found; returns whether all of them were.
-    private static func planted(_ options: MachineOptions) throws -> Bool {
+    private static func planted(_ options: MachineOptions) async throws -> Bool {
         var missing: [Plant] = []
         for plant in Plant.allCases {
             var options = options
@@ -56,7 +57,7 @@ import StetMachines
             options.stopsAtFinding = true
             let campaign = try MachineCampaign(options)
             defer { campaign.end() }
-            if try campaign.run() == 0 { missing.append(plant) }
+            if try await campaign.run() == 0 { missing.append(plant) }
         }
         let names = missing.map(\.rawValue).joined(separator: ", ")
         say(missing.isEmpty ? "each planted bug was found" : "not found: \(names)")
@@ -113,22 +114,27 @@ final class MachineCampaign {
     func end() { server.remove() }
 
     /// Returns the number of histories with findings.
-    func run() throws -> Int {
+    func run() async throws -> Int {
         var findings = 0
+        defer { tell(findings) }
         let cases = options.only.map { $0..<$0 + 1 } ?? 0..<options.size
         for index in cases {
-            if try !history(index) { findings += 1 }
+            if try await !history(index) { findings += 1 }
             if findings > 0, options.stopsAtFinding { break }
         }
+        return findings
+    }
+
+    /// Prints the counts, also of a campaign that has failed.
+    private func tell(_ findings: Int) {
         let name = options.plant.map { "machines, \($0.rawValue)" } ?? "machines"
         let text = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             .joined(separator: ", ")
         say("\(name): \(text); \(findings) findings")
-        return findings
     }
 
     /// Makes a history, and returns whether it keeps all promises.
-    private func history(_ index: Int) throws -> Bool {
+    private func history(_ index: Int) async throws -> Bool {
         let directory =
             "/tmp/stet-machines-\(ProcessInfo.processInfo.processIdentifier)-\(index)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -143,7 +149,7 @@ final class MachineCampaign {
         let history = try HistoryRun(
             servers.0, servers.1, in: directory, seed: options.seed &* 1_000_003 &+ UInt64(index),
             plant: options.plant)
-        let problems = try history.run()
+        let problems = try await history.run()
         counts["histories", default: 0] += 1
         counts.merge(history.faultCounts, uniquingKeysWith: +)
         count(history.events)
