@@ -26,7 +26,7 @@ import StetMachines
         case "node" where arguments.count == 2: try await NodeProcess.run(arguments[1])
         case "end": try await NodeProcess.end(Array(arguments.dropFirst()))
         case "check" where arguments.count == 2: return try check(arguments[1])
-        case "planted": 
+        case "planted":
             return try await planted(MachineOptions(Array(arguments.dropFirst()))) ? 0 : 1
         default:
             let campaign = try MachineCampaign(MachineOptions(arguments))
