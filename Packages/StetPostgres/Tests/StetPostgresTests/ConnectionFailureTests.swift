@@ -62,7 +62,7 @@ extension PostgresServer {
         proxy.set { $0.held = [.requests] }
         let start = ContinuousClock.now
         let entry = SharedJournalEntry(
-            revision: 1, hash: head.hash, bytes: [UInt8](repeating: 1, count: 16 << 20))
+            revision: 1, hash: head.hash, bytes: [UInt8](repeating: 1, count: 2 << 20))
         let error = #expect(throws: SharedJournalError.self) {
             try journal.append([entry], after: head)
         }
