@@ -4,9 +4,11 @@ import StetStore
 ///
 /// Used by the code that `@Model` writes.
 public struct _SealedField<Value: AttributeValue>: Sendable {
+    /// Not available: the value is known to nobody without a key.
     @available(*, unavailable, message: "sealed values can't be compared")
     public static func == (left: Self, right: Sealed<Value>) -> QueryExpression<Bool> { refused() }
 
+    /// Not available: the value is known to nobody without a key.
     @available(*, unavailable, message: "sealed values can't be compared")
     public static func != (left: Self, right: Sealed<Value>) -> QueryExpression<Bool> { refused() }
 }
@@ -29,9 +31,11 @@ public struct _OptionalSealedField<Value: AttributeValue>: Sendable {
         QueryExpression(.comparison(.notEqual, left.node, .constant(.null)))
     }
 
+    /// Not available: the value is known to nobody without a key.
     @available(*, unavailable, message: "sealed values can't be compared, except with nil")
     public static func == (left: Self, right: Sealed<Value>) -> QueryExpression<Bool> { refused() }
 
+    /// Not available: the value is known to nobody without a key.
     @available(*, unavailable, message: "sealed values can't be compared, except with nil")
     public static func != (left: Self, right: Sealed<Value>) -> QueryExpression<Bool> { refused() }
 }
