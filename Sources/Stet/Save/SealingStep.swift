@@ -1,3 +1,4 @@
+import FoundationEssentials
 import StetStore
 
 /// Seals the values that pending objects have got since their last save.
@@ -23,7 +24,7 @@ struct SealingStep {
     mutating func run() throws {
         if !core.schema.hasSealedAttributes { return }
         for entry in core.pending.objects where !entry.object._$flags.contains(.deleted) {
-            try collect(entry.object)
+            try collect(entry.object, entry.base)
         }
         if values.isEmpty { return }
         guard let keys = core.store.configuration.keys else { throw SealingError.noKeyFile }
@@ -61,7 +62,7 @@ struct SealingStep {
     }
 
     /// Collects the values of an object that are not sealed, or sealed for another place.
-    private mutating func collect<M: Model>(_ object: M) throws {
+    private mutating func collect<M: Model>(_ object: M, _ base: AnyObject) throws {
         guard let entity = object._$state.table?.description, !entity.sealedSlots.isEmpty,
             let body = try? object._$body()
         else { return }
@@ -79,6 +80,9 @@ struct SealingStep {
                 // Without an owner, it stays with its last one; what was erased stays erased.
                 if owner == nil || place.owner == owner { continue }
                 if case .failure(let error) = value.opening(), error.code == .erased { continue }
+            } else if try isStored(data, slot, of: object, base, entity) {
+                // Somebody has changed the file: to seal it anew would hide that.
+                continue
             }
             guard let owner else {
                 refuse(object, slot, .ownerMissing(seal))
@@ -96,6 +100,14 @@ struct SealingStep {
             case .failure(let error): refuse(object, slot, .unopened(error))
             }
         }
+    }
+
+    /// Returns whether an attribute has these bytes in the record of an object, too.
+    private func isStored<M: Model>(
+        _ data: Data, _ slot: Slot, of object: M, _ base: AnyObject, _ entity: Entity
+    ) throws -> Bool {
+        if object._$flags.contains(.inserted) { return false }
+        return try M._$body(of: base).read(as: entity) { try $0.value(slot) } == .data(data)
     }
 
     private func owner<M: Model>(of object: M, _ entity: Entity, _ seal: Seal) -> ObjectID? {

@@ -186,43 +186,6 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
-    @Test func bytesInTheRecordOfAnotherObjectOrPropertyAreNotOpened() async throws {
-        let clinic = try await Clinic()
-        let (context, client, visit) = try clinic.admit("Ada", "flu")
-        let body = try visit._$body()
-        let own = try body.bytes.withUnsafeBytes { try Treatment._$decode(visit.id, $0) }
-        #expect(try own.diagnosis?.value == "flu")
-        let other = try body.bytes.withUnsafeBytes { try Treatment._$decode(ObjectID(), $0) }
-        #expect(try sealingCode(other.diagnosis) == .misplaced)
-        // The values of two properties change places.
-        let entity = try #require(visit._$state.table?.description)
-        var values = try body.values(of: entity)
-        values.swapAt(1, 2)
-        let swapped = try EncodedBody(values).bytes.withUnsafeBytes {
-            try Treatment._$decode(visit.id, $0)
-        }
-        #expect(try sealingCode(swapped.diagnosis) == .misplaced)
-        #expect(try sealingCode(swapped.drugs) == .misplaced)
-        // A change set with the bytes of another object is sealed for this one.
-        let second = Client(name: "Grace")
-        context.insert(second)
-        let commit = try await context.save()
-        var changes = try #require(commit).changeSet
-        #expect(changes.changes.count == 1)
-        let bytes = client.name._value
-        changes.changes[0].properties = changes.changes[0].properties.map { property in
-            property.name == "name"
-                ? PropertyChange(name: "name", old: .null, new: bytes) : property
-        }
-        let third = try Clinic.open(clinic.directory.file("third.stet"), clinic.keys)
-        let target = third.context()
-        try target.apply(changes)
-        try await target.save()
-        try clinic.destroyKey(of: client.id)
-        #expect(try target.object(Client.self, id: second.id)?.name.value == "Ada")
-        #expect(try third.verify().problems == [])
-    }
-
     @Test func codeOfAMigrationSealsValues() async throws {
         let clinic = try await Clinic()
         let path = clinic.directory.file("plain.stet")

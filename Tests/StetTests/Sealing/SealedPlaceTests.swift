@@ -1,0 +1,82 @@
+import Foundation
+import StetStore
+import StetTestSupport
+import Testing
+
+@testable import Stet
+
+/// Sealed bytes that were moved to another object or property.
+@Suite struct SealedPlaceTests {
+    @Test func bytesInTheRecordOfAnotherObjectOrPropertyAreNotOpened() async throws {
+        let clinic = try await Clinic()
+        let (context, client, visit) = try clinic.admit("Ada", "flu")
+        let body = try visit._$body()
+        let own = try body.bytes.withUnsafeBytes { try Treatment._$decode(visit.id, $0) }
+        #expect(try own.diagnosis?.value == "flu")
+        let other = try body.bytes.withUnsafeBytes { try Treatment._$decode(ObjectID(), $0) }
+        #expect(try sealingCode(other.diagnosis) == .misplaced)
+        // The values of two properties change places.
+        let entity = try #require(visit._$state.table?.description)
+        var values = try body.values(of: entity)
+        values.swapAt(1, 2)
+        let swapped = try EncodedBody(values).bytes.withUnsafeBytes {
+            try Treatment._$decode(visit.id, $0)
+        }
+        #expect(try sealingCode(swapped.diagnosis) == .misplaced)
+        #expect(try sealingCode(swapped.drugs) == .misplaced)
+        // A change set with the bytes of another object is sealed for this one.
+        let second = Client(name: "Grace")
+        context.insert(second)
+        let commit = try await context.save()
+        var changes = try #require(commit).changeSet
+        #expect(changes.changes.count == 1)
+        let bytes = client.name._value
+        changes.changes[0].properties = changes.changes[0].properties.map { property in
+            property.name == "name"
+                ? PropertyChange(name: "name", old: .null, new: bytes) : property
+        }
+        let third = try Clinic.open(clinic.directory.file("third.stet"), clinic.keys)
+        let target = third.context()
+        try target.apply(changes)
+        try await target.save()
+        try clinic.destroyKey(of: client.id)
+        #expect(try target.object(Client.self, id: second.id)?.name.value == "Ada")
+        #expect(try third.verify().problems == [])
+    }
+
+    @Test func aSaveDoesNotMakeSwappedValuesValid() async throws {
+        let clinic = try await Clinic()
+        let (_, _, visit) = try clinic.admit("Ada", "flu")
+        let file = clinic.store.file
+        let number = try #require(file.schema.number(ofEntity: "Treatment"))
+        let before = try visit._$body()
+        var values = try before.values(of: file.schema.entities[number])
+        values.swapAt(1, 2)
+        let after = try EncodedBody(values)
+        var changes = ChangeSetBuilder(schema: file.schema)
+        changes.append(
+            ChangeSetBuilder.Item(
+                kind: .update, entity: number, id: visit.id, base: visit._$revision,
+                before: before.bytes.withUnsafeBytes { changes.copy($0) },
+                after: after.bytes.withUnsafeBytes { changes.copy($0) }))
+        let revision = try clinic.store.revision()
+        let set = try changes.encoded(
+            attributes: CommitAttributes(), base: revision, token: try file.token(at: revision),
+            time: 0)
+        _ = try file.submit(set).wait()
+
+        let context = clinic.store.context()
+        let found = try #require(try context.object(Treatment.self, id: visit.id))
+        #expect(try sealingCode(found.diagnosis) == .misplaced)
+        found.room = "9"
+        try await context.save()
+        #expect(try sealingCode(found.diagnosis) == .misplaced)
+        let again = try #require(
+            try clinic.store.context().object(Treatment.self, id: visit.id))
+        #expect(again.room == "9")
+        #expect(try sealingCode(again.diagnosis) == .misplaced)
+        found.diagnosis = Sealed("cold")
+        try await context.save()
+        #expect(try found.diagnosis?.value == "cold")
+    }
+}
