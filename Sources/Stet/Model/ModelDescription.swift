@@ -168,11 +168,11 @@ struct DescribedProperty: Sendable {
     private static func seal<T: StoredValue>(
         of type: T.Type, _ name: String, _ options: [AttributeOption]
     ) -> Seal? {
-        let owner = options.compactMap(\.sealOwner).last
+        let seal = options.compactMap(\.seal).last
         trap(
-            unless: owner == nil || T._isSealed,
+            unless: seal == nil || T._isSealed,
             "'.sealed(by:)' belongs to a 'Sealed' value, which '\(name)' is not")
-        return T._isSealed ? owner.map(Seal.reference) ?? .own : nil
+        return T._isSealed ? seal ?? .own : nil
     }
 
     /// The present and previous names of the property.
@@ -271,8 +271,8 @@ public struct AttributeOption: Sendable {
     var searchWeight: Double?
     var isHidden = false
     var isCounter = false
-    /// The name of the relationship to the object by whose key the value is sealed.
-    var sealOwner: String?
+    /// The object by whose key the value is sealed.
+    var seal: Seal?
 
     /// Keeps the value out of encoded snapshots and change sets, of debug text, of violations and
     /// of what `stet` prints: for password hashes, tokens and the like.

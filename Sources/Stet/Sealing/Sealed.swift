@@ -59,7 +59,7 @@ public struct Sealed<Value: AttributeValue>: Sendable {
     ///
     /// - Throws: `SealingError`: `.erased` once the key was destroyed, `.keyFileNotOpen`, and for
     ///   bytes that were tampered with `.damaged` and `.misplaced`.
-    /// - Complexity: O(size); some microseconds.
+    /// - Complexity: O(size), and a read of the key file.
     public var value: Value {
         get throws(SealingError) {
             if isMisplaced { throw .misplaced }
@@ -210,8 +210,10 @@ extension Sealed {
 public struct _SealOwner: Sendable {
     let name: String
 
-    /// Returns the relationship with a name.
-    public subscript(dynamicMember name: String) -> _SealOwner { _SealOwner(name: name) }
+    /// Returns the relationship with a name; the schema refuses those of other objects.
+    public subscript(dynamicMember name: String) -> _SealOwner {
+        _SealOwner(name: self.name.isEmpty ? name : "\(self.name).\(name)")
+    }
 }
 
 extension AttributeOption {
@@ -226,7 +228,8 @@ extension AttributeOption {
     /// changes, the value is sealed anew; when it becomes nil, it stays with the last object.
     public static func sealed(by owner: KeyPath<_SealOwner, _SealOwner>) -> AttributeOption {
         var option = AttributeOption()
-        option.sealOwner = _SealOwner(name: "")[keyPath: owner].name
+        let name = _SealOwner(name: "")[keyPath: owner].name
+        option.seal = name.isEmpty ? .own : .reference(name)
         return option
     }
 }

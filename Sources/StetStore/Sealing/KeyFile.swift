@@ -69,7 +69,9 @@ public final class KeyFile: Sendable {
         }
         guard header.belongs(to: key) else { throw SealingError.wrongKey(path) }
         let keys = KeyFile(file, header.number, SymmetricKey(data: key))
-        try keys.contents.withLock { contents throws(SealingError) in try keys.follow(&contents) }
+        try keys.contents.withLock { contents throws(SealingError) in
+            try keys.change(&contents) { _ in }
+        }
         return registry.withLock { $0.add(keys) }
     }
 
@@ -157,10 +159,9 @@ public final class KeyFile: Sendable {
     /// - Throws: `SealingError`: `.erased`, `.keyMissing`, `.damaged`, `.inputOutput`.
     func key(of owner: ObjectID) throws(SealingError) -> SealingKey {
         try contents.withLock { contents throws(SealingError) in
-            if contents.slots[owner] == nil { try follow(&contents) }
+            if contents.slots[owner] == nil { try change(&contents) { _ in } }
             guard let slot = contents.slots[owner] else { throw .keyMissing(owner) }
-            // Read each time, because another process may have destroyed the key.
-            guard let place = KeySlot(try file.slot(slot)), place.owner == owner else {
+            guard let place = try place(slot, &contents), place.owner == owner else {
                 throw .notAKeyFile(path, "the key of object \(owner) is damaged")
             }
             guard let wrapped = place.wrappedKey else {
@@ -174,6 +175,18 @@ public final class KeyFile: Sendable {
             contents.keys[owner] = key
             return key
         }
+    }
+
+    /// Reads a place, each time, because another process may have destroyed the key; nil when it is
+    /// damaged.
+    private func place(
+        _ slot: Int, _ contents: inout Contents
+    ) throws(SealingError) -> KeySlot? {
+        if let place = KeySlot(try file.slot(slot)) { return place }
+        // Another process may be writing it at this moment.
+        var place: KeySlot?
+        try change(&contents) { _ throws(SealingError) in place = KeySlot(try file.slot(slot)) }
+        return place
     }
 
     /// Makes keys for the owners that have none, durably.
@@ -245,9 +258,12 @@ public final class KeyFile: Sendable {
         try body(&contents)
     }
 
-    /// Reads the places that others have added.
+    /// Reads the places that others have added, and makes them durable: a process that was killed
+    /// may have written keys without a sync, and what they seal must not outlive them.
     private func follow(_ contents: inout Contents) throws(SealingError) {
-        for bytes in try file.slots(from: contents.count) {
+        let added = try file.slots(from: contents.count)
+        if !added.isEmpty { try file.sync() }
+        for bytes in added {
             if let slot = KeySlot(bytes) { contents.slots[slot.owner] = contents.count }
             contents.count += 1
         }
@@ -257,7 +273,13 @@ public final class KeyFile: Sendable {
         _ slots: [KeySlot], _ contents: inout Contents
     ) throws(SealingError) {
         if slots.isEmpty { return }
-        try file.write(slots, at: contents.count)
+        do throws(SealingError) {
+            try file.write(slots, at: contents.count)
+        } catch {
+            // Nobody may use keys that are perhaps not on the disk.
+            file.removeSlots(from: contents.count)
+            throw error
+        }
         for slot in slots {
             contents.slots[slot.owner] = contents.count
             contents.count += 1

@@ -102,6 +102,11 @@ final class KeyFileStorage: Sendable {
         try write(slots.flatMap(\.encoded), at: Self.start + number * KeySlot.byteCount)
     }
 
+    /// Cuts the file off before a place, if possible.
+    func removeSlots(from number: Int) {
+        _ = ftruncate(descriptor, Self.start + number * KeySlot.byteCount)
+    }
+
     // MARK: Bytes
 
     /// Waits until no other process changes the file.
@@ -139,6 +144,10 @@ final class KeyFileStorage: Sendable {
             if count < 0 { throw .inputOutput(path, "written", errno) }
             done += count
         }
+        try sync()
+    }
+
+    func sync() throws(SealingError) {
         if fdatasync(descriptor) != 0 { throw .inputOutput(path, "synced", errno) }
     }
 }

@@ -5,19 +5,15 @@ import Testing
 
 /// Sealed attributes in the tool, which has no keys: it moves their bytes.
 struct SealedValueToolTests {
-    /// A key provider that encrypts by a constant.
-    private struct OneKeyProvider: KeyProvider {
-        func wrap(_ key: Data) async throws -> Data { Data(key.map { $0 ^ 9 }) }
-        func unwrap(_ wrapped: Data) async throws -> Data { try await wrap(wrapped) }
-    }
-
     private let directory = TemporaryDirectory()
     private let keys: KeyFile
     private static let ann = "01900000-0000-7000-8000-000000000001"
     private static let bob = "01900000-0000-7000-8000-000000000002"
 
     init() async throws {
-        keys = try await KeyFile.open(at: directory.file("keys"), provider: OneKeyProvider())
+        let key = directory.file("key")
+        try Data(repeating: 7, count: 32).write(to: URL(filePath: key))
+        keys = try await KeyFile.open(at: directory.file("keys"), provider: .file(key))
     }
 
     private func store(_ name: String) throws -> StoreFile {

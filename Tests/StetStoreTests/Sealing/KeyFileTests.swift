@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Glibc
 import StetTestSupport
 import Testing
 
@@ -105,6 +106,30 @@ private struct PadProvider: KeyProvider {
         #expect(try sealed.opened() == [9])
         try other.destroyKey(of: two)
         #expect(sealed.opening() == .failure(.erased(two)))
+    }
+
+    @Test func aPlaceThatAnotherProcessIsWritingIsReadWhenItIsComplete() async throws {
+        let keys = try await open()
+        let owner = ObjectID()
+        try keys.makeKeys(for: [owner])
+        let whole = try bytes()
+        let reader = try KeyFile.unregistered(like: keys)
+        // The other process has the lock, and has written half of the place.
+        let descriptor = Glibc.open(path, O_RDWR)
+        defer { close(descriptor) }
+        #expect(flock(descriptor, LOCK_EX) == 0)
+        let half = [UInt8](repeating: 0, count: 64)
+        #expect(pwrite(descriptor, half, 64, whole.count - 64) == 64)
+        let (began, continuation) = AsyncStream<Void>.makeStream()
+        let reading = Task.detached {
+            continuation.finish()
+            return try reader.key(of: owner).values == (try keys.key(of: owner).values)
+        }
+        for await _ in began {}
+        let rest = Array(whole.suffix(64))
+        #expect(pwrite(descriptor, rest, 64, whole.count - 64) == 64)
+        #expect(flock(descriptor, LOCK_UN) == 0)
+        #expect(try await reading.value)
     }
 
     // MARK: Providers

@@ -38,8 +38,9 @@ import Testing
 
     @Test func nothingIsWrittenThatIsNotSealedForItsObject() async throws {
         let directory = TemporaryDirectory()
-        let keys = try await KeyFile.open(
-            at: directory.file("keys"), provider: OneKeyProvider())
+        let key = directory.file("key")
+        try Data(repeating: 7, count: 32).write(to: URL(filePath: key))
+        let keys = try await KeyFile.open(at: directory.file("keys"), provider: .file(key))
         let (id, other) = (ObjectID(), ObjectID())
         try keys.makeKeys(for: [id, other])
         func sealed(for object: ObjectID) throws -> Value {
@@ -89,10 +90,4 @@ import Testing
         #expect(error?.message.contains("is sealed, and can't have rules") == true)
         #expect(throws: Never.self) { try Self.schema(rules: [.required]) }
     }
-}
-
-/// A key provider that encrypts by a constant.
-private struct OneKeyProvider: KeyProvider {
-    func wrap(_ key: Data) async throws -> Data { Data(key.map { $0 ^ 9 }) }
-    func unwrap(_ wrapped: Data) async throws -> Data { try await wrap(wrapped) }
 }

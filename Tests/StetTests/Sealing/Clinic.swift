@@ -20,21 +20,6 @@ import StetTestSupport
     init(patient: Client?) { self.patient = patient }
 }
 
-/// A key provider whose key is in memory, and that can be made to fail.
-struct TestKeyProvider: KeyProvider {
-    struct Failure: Error {}
-
-    var pad: UInt8
-    var fails = false
-
-    func wrap(_ key: Data) async throws -> Data {
-        if fails { throw Failure() }
-        return Data(key.map { $0 ^ pad })
-    }
-
-    func unwrap(_ wrapped: Data) async throws -> Data { try await wrap(wrapped) }
-}
-
 /// A store of patients and their visits, with a key file.
 final class Clinic {
     let directory = TemporaryDirectory()
@@ -45,8 +30,9 @@ final class Clinic {
     var keyPath: String { directory.file("clinic.keys") }
 
     init() async throws {
-        let keys = try await KeyFile.open(
-            at: directory.file("clinic.keys"), provider: TestKeyProvider(pad: 1))
+        let key = directory.file("key")
+        try Data(repeating: 7, count: 32).write(to: URL(filePath: key))
+        let keys = try await KeyFile.open(at: directory.file("clinic.keys"), provider: .file(key))
         self.keys = keys
         store = try Self.open(directory.file(), keys)
     }
@@ -69,7 +55,8 @@ final class Clinic {
     func reopen() async throws {
         store.close()
         keys = nil
-        let keys = try await KeyFile.open(at: keyPath, provider: TestKeyProvider(pad: 1))
+        let keys = try await KeyFile.open(
+            at: keyPath, provider: .file(directory.file("key")))
         self.keys = keys
         store = try Self.open(path, keys)
     }

@@ -79,4 +79,30 @@ import Testing
         try await context.save()
         #expect(try found.diagnosis?.value == "cold")
     }
+
+    @Test func anOwnerIsTheObjectItselfOrARelationshipOfIt() throws {
+        let own = try Store.inMemory(for: Owners.Person.self).file.schema.entities[0]
+        #expect(own.properties.map(\.seal) == [nil, .own, .own, .reference("other")])
+        let error = #expect(throws: StoreError.self) {
+            try Store.inMemory(for: Owners.Distant.self)
+        }
+        #expect(error?.code == .invalidSchema)
+        #expect(error?.message.contains("is sealed by other.other, which is no") == true)
+    }
+}
+
+private enum Owners {
+    @Model final class Person {
+        var other: Person?
+        var name: Sealed<String>?
+        @Attribute(.sealed(by: \.self)) var nickname: Sealed<String>?
+        @Attribute(.sealed(by: \.other)) var address: Sealed<String>?
+        init() {}
+    }
+
+    @Model final class Distant {
+        var other: Distant?
+        @Attribute(.sealed(by: \.other.other)) var name: Sealed<String>?
+        init() {}
+    }
 }
