@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "Stet", targets: ["Stet"]),
         .library(name: "StetServiceLifecycle", targets: ["StetServiceLifecycle"]),
         .library(name: "StetTesting", targets: ["StetTesting"]),
+        .library(name: "StetCLI", targets: ["StetCLI"]),
         .executable(name: "stet", targets: ["StetTool"]),
         .library(name: "StetRecorder", type: .dynamic, targets: ["CStetRecorder"]),
     ],

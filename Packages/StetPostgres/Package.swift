@@ -3,7 +3,10 @@ import PackageDescription
 
 let package = Package(
     name: "stet-postgres",
-    products: [.library(name: "StetPostgres", targets: ["StetPostgres"])],
+    products: [
+        .library(name: "StetPostgres", targets: ["StetPostgres"]),
+        .executable(name: "stet-postgres", targets: ["StetPostgresTool"]),
+    ],
     dependencies: [.package(name: "stet", path: "../..")],
     targets: [
         .systemLibrary(
@@ -11,6 +14,9 @@ let package = Package(
         .target(
             name: "StetPostgres",
             dependencies: ["CLibpq", .product(name: "Stet", package: "stet")]),
+        .executableTarget(
+            name: "StetPostgresTool",
+            dependencies: ["StetPostgres", .product(name: "StetCLI", package: "stet")]),
         .target(
             name: "StetMachines",
             dependencies: [.product(name: "Stet", package: "stet")], path: "Tests/StetMachines"),
@@ -18,6 +24,7 @@ let package = Package(
             name: "stet-machines", dependencies: ["StetMachines", "StetPostgres"],
             path: "Tests/StetMachinesTool"),
         .testTarget(
-            name: "StetPostgresTests", dependencies: ["StetMachines", "StetPostgres"]),
+            name: "StetPostgresTests",
+            dependencies: ["StetMachines", "StetPostgres", "StetPostgresTool"]),
     ]
 )

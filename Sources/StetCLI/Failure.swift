@@ -27,12 +27,15 @@ struct Failure: Error, Hashable {
 
     private static func exitCode(of code: StoreError.Code) -> ExitCode {
         switch code {
-        case .damaged, .notAStore, .newerFormat, .invalidSchema, .modelMismatch: .dataError
+        case .damaged, .notAStore, .newerFormat, .invalidSchema, .modelMismatch, .journalDiverged:
+            .dataError
         case .notFound, .invalidPath, .historyTrimmed, .noSuchRevision: .noInput
         case .erased, .valueInUse: .problemsFound
         case .alreadyExists: .cannotCreate
         case .noPermission, .unsafePlace: .noPermission
-        case .diskFull, .inputOutput, .readersFull, .mapFull: .inputOutputError
+        case .diskFull, .inputOutput, .readersFull, .mapFull, .journalUnavailable:
+            .inputOutputError
+        case .journalRequired, .sharedJournal: .usage
         default: .internalError
         }
     }

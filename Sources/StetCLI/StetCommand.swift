@@ -8,9 +8,13 @@ struct StetCommand: ParsableCommand {
         discussion: """
             The tool needs no models: a store contains the description of its own. Other processes \
             may use the store meanwhile. Only undo, redo, revert, import, trim, redact, compact \
-            --in-place and subscriptions write to it, and no command creates a missing store. Each \
+            --in-place, attach, detach and subscriptions write to it, and no command creates a missing store. Each \
             command reads the store in a child process, so that a damaged file cannot end the tool \
             itself.
+
+            A node of a shared journal can be read without that. To write to it, name the journal \
+            with --journal; the program stet-postgres, which has all of these commands, knows \
+            journals in PostgreSQL.
 
             With --json, results are JSON on standard output (one object, or one per line) and \
             errors are JSON objects on standard error. Keys are sorted; times are ISO 8601 to the \
@@ -37,31 +41,9 @@ struct StetCommand: ParsableCommand {
             RevertCommand.self, VerifyCommand.self, BackupCommand.self, ShipCommand.self,
             RestoreCommand.self,
             CompactCommand.self, TrimCommand.self, RedactCommand.self, SubscriptionsCommand.self,
+            AttachCommand.self, DetachCommand.self, RenewBaseCommand.self,
             InChildCommand.self,
         ])
-}
-
-/// The entry point of the program.
-package enum Tool {
-    /// Executes the command line, and ends the process.
-    package static func run() {
-        do {
-            var command = try StetCommand.parseAsRoot()
-            try command.run()
-        } catch {
-            // An exit code was reported before. A mistake in the command line is JSON, too.
-            if !(error is ExitCode), StetCommand.exitCode(for: error) == .usage,
-                CommandLine.arguments.contains("--json")
-            {
-                Output(isJSON: true).complain(
-                    Failure(
-                        .usage, code: "usage", path: nil, message: StetCommand.message(for: error),
-                        advice: "See stet --help."))
-                StetCommand.exit(withError: ExitCode.usage)
-            }
-            StetCommand.exit(withError: error)
-        }
-    }
 }
 
 /// The options of all commands on a store.

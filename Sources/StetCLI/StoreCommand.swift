@@ -35,10 +35,18 @@ extension StoreCommand {
     }
 
     /// Opens the store with its stored schema.
-    func openStore(inspectsPages: Bool = false) throws -> StoreFile {
+    ///
+    /// A node of `journal` gets what it lacks from there first.
+    func openStore(
+        of journal: (any SharedJournal)? = nil, inspectsPages: Bool = false
+    ) throws -> StoreFile {
         var configuration = StoreFile.Configuration()
         configuration.allowsUnsafePlace = options.allowUnsafePlace
         configuration.inspectsPages = inspectsPages
+        configuration.sharedJournal = journal
+        if journal != nil, try StoreFile.exists(options.path) {
+            try StoreNode.prepare(at: options.path, configuration)
+        }
         return try StoreFile.open(at: options.path, configuration)
     }
 }

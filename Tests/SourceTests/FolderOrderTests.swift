@@ -45,7 +45,8 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             "Commit/ChangeSetBuilder+Objects.swift": ["EncodedBody", "QueryState"],
             // The writer checks counts again, and publishes what it has committed.
             "Commit/CommitCheck.swift": ["Miscount"],
-            "Commit/CommitWriter.swift": ["CommitFeed", "SharedCommit"],
+            // It also carries out the request of a commit.
+            "Commit/CommitWriter.swift": ["CommitFeed", "JournalRequestWork", "SharedCommit"],
             // A node looks for a commit behind those of the other nodes.
             "Commit/Outcome.swift": ["StoreNode"],
             "Migration/StoreFile+Adopt.swift": ["StoreNode"],

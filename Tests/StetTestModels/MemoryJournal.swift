@@ -24,15 +24,27 @@ package final class MemoryJournal: SharedJournal {
         var entries: [SharedJournalEntry] = []
         var first = Revision.zero
         var base = Data()
+        var baseRevision = Revision.zero
         var isDown = false
+        var failsToReplaceBase = false
         var goesDown = false
         var failures: [Failure] = []
-        var late: (entries: [SharedJournalEntry], after: SharedJournalHead)?
+        /// An append on its way.
+        var late: ((inout State) -> Bool)?
         var appendCount = 0
         var wakes: [UUID: @Sendable () -> Void] = [:]
 
-        mutating func append(_ entries: [SharedJournalEntry], _ after: SharedJournalHead) -> Bool {
+        mutating func append(
+            _ entries: [SharedJournalEntry], _ earlier: [SharedJournalEntry],
+            _ after: SharedJournalHead
+        ) -> Bool {
             guard head == after, let last = entries.last else { return false }
+            for entry in earlier {
+                let index = self.entries.firstIndex {
+                    ($0.revision, $0.hash) == (entry.revision, entry.hash)
+                }
+                if let index { self.entries[index] = entry }
+            }
             self.entries += entries
             head?.revision = last.revision
             head?.hash = last.hash
@@ -49,7 +61,10 @@ package final class MemoryJournal: SharedJournal {
     /// Called once, before the next call of a kind.
     private let beforeNext = Monitor<[Call: @Sendable () -> Void]>([:])
 
-    package init() {}
+    private let isSilent: Bool
+
+    /// Creates a journal; one that is silent gives no hints.
+    package init(isSilent: Bool = false) { self.isSilent = isSilent }
 
     package var name: String { "memory" }
 
@@ -72,7 +87,7 @@ package final class MemoryJournal: SharedJournal {
         state.withLock { state in
             guard let late = state.late else { return false }
             state.late = nil
-            return state.append(late.entries, late.after)
+            return late(&state)
         }
     }
 
@@ -113,13 +128,14 @@ package final class MemoryJournal: SharedJournal {
             guard state.head == nil else { return false }
             state.head = head
             state.first = head.revision
-            state.base = base
+            (state.base, state.baseRevision) = (base, head.revision)
             return true
         }
     }
 
     package func append(
-        _ entries: [SharedJournalEntry], after head: SharedJournalHead
+        _ entries: [SharedJournalEntry], replacing earlier: [SharedJournalEntry],
+        after head: SharedJournalHead
     ) throws -> Bool {
         begin(.append)
         let (isAppended, wakes) = try state.withLock { state in
@@ -127,14 +143,14 @@ package final class MemoryJournal: SharedJournal {
             if state.goesDown { (state.isDown, state.goesDown) = (true, false) }
             let lost = SharedJournalError(.outcomeUnknown, "the connection was lost")
             switch state.failures.isEmpty ? nil : state.failures.removeFirst() {
-            case nil: return (state.append(entries, head), Array(state.wakes.values))
+            case nil: return (state.append(entries, earlier, head), Array(state.wakes.values))
             case .unavailable: throw SharedJournalError(.unavailable, "it refuses")
             case .lostAnswer:
-                _ = state.append(entries, head)
+                _ = state.append(entries, earlier, head)
                 throw lost
             case .lostRequest: throw lost
             case .late:
-                state.late = (entries, head)
+                state.late = { $0.append(entries, earlier, head) }
                 throw lost
             }
         }
@@ -166,6 +182,43 @@ package final class MemoryJournal: SharedJournal {
         }
     }
 
+    package func replaceBase(
+        by path: String, at head: SharedJournalHead, removingEntriesThrough last: Revision
+    ) throws {
+        let base = try Data(contentsOf: URL(fileURLWithPath: path))
+        try state.withLock { state in
+            try state.checkConnection()
+            if state.failsToReplaceBase {
+                throw SharedJournalError(.unavailable, "its role may not do this")
+            }
+            guard let present = state.head, present.store == head.store else {
+                throw SharedJournalError(.unavailable, "it was removed")
+            }
+            if head.revision > state.baseRevision {
+                (state.base, state.baseRevision) = (base, head.revision)
+            }
+            state.entries.removeAll { $0.revision <= last }
+        }
+    }
+
+    /// Whether the copy of the store's file can't be replaced.
+    package var failsToReplaceBase: Bool {
+        get { state.withLock(\.failsToReplaceBase) }
+        set { state.withLock { $0.failsToReplaceBase = newValue } }
+    }
+
+    /// The revision of the copy of the store's file.
+    package var baseRevision: Revision { state.withLock(\.baseRevision) }
+
+    /// Returns whether the copy of the store's file or an entry contains a text.
+    package func contains(_ text: String) -> Bool {
+        let text = Data(text.utf8)
+        return state.withLock { state in
+            state.base.range(of: text) != nil
+                || state.entries.contains { Data($0.bytes).range(of: text) != nil }
+        }
+    }
+
     package func readBase(
         _ receive: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> Bool {
@@ -189,6 +242,7 @@ package final class MemoryJournal: SharedJournal {
     }
 
     package func listen(_ wake: @escaping @Sendable () -> Void) -> AnyObject? {
+        if isSilent { return nil }
         let id = UUID()
         state.withLock { $0.wakes[id] = wake }
         return Listening { [weak self] in self?.state.withLock { $0.wakes[id] = nil } }

@@ -101,6 +101,9 @@ extension Store {
     /// Their bytes stay in the file until later commits reuse them: `compact(to:)` makes a file
     /// without them.
     ///
+    /// At a node of a shared journal the commits are removed from that, too, and from all other
+    /// nodes as soon as they have followed it.
+    ///
     /// - Parameter revision: the first commit that stays; the state before it can still be read.
     /// - Returns: the action, with its plan.
     /// - Throws: `StoreError`.
@@ -111,7 +114,7 @@ extension Store {
         let loss = DestructiveAction.HistoryLoss(plan).destruction(
             "Trim", Sentence("Trim the journal of {limit}?", limit: path), configuration.messages)
         return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
-            try file.trim(through: plan.floor)
+            try StoreNode(file).trim(through: plan.floor)
         }
     }
 
@@ -134,6 +137,9 @@ extension Store {
     /// Declare such a property as optional if its values may have to be redacted.
     ///
     /// Drafts (`store.drafts`) lose their changes of these attributes, too.
+    ///
+    /// At a node of a shared journal the values are redacted in that, too, and at all other nodes
+    /// as soon as they have followed it.
     ///
     /// - Parameters:
     ///   - type: the model of the object.
@@ -222,7 +228,9 @@ extension DestructiveAction {
         let requests = try ids.map { try RedactionRequest(file, type, $0, properties) }
         let loss = DestructiveAction.HistoryLoss(try file.redactionPlan(requests)).destruction(
             "Redact", title, entity: M._$name, store.configuration.messages)
-        self.init(plan: loss, logger: store.configuration.logger) { try file.redact(requests) }
+        self.init(plan: loss, logger: store.configuration.logger) {
+            try StoreNode(file).redact(requests)
+        }
     }
 }
 

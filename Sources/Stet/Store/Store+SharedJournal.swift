@@ -19,4 +19,18 @@ extension Store {
     ) async throws {
         try await BlockingWork.run { try StoreNode(file).follow(atLeast: revision, within: limit) }
     }
+
+    /// Replaces the copy of the store from which new nodes begin by one of this node, so that they
+    /// need only the entries after it.
+    ///
+    /// Trimming and redacting do so, too. Other nodes save meanwhile.
+    ///
+    /// - Throws: `StoreError`: `.sharedJournal` when the store has no shared journal,
+    ///   `.journalUnavailable` when that cannot be reached or does not permit it; nothing was
+    ///   changed then.
+    /// - Complexity: O(bytes in use), which are on the disk and in the shared journal twice for a
+    ///   while.
+    public nonisolated(nonsending) func renewBase() async throws {
+        try await BlockingWork.run { try StoreNode(file).renewBase() }
+    }
 }

@@ -72,7 +72,7 @@ public final class Store: Sendable {
     ///   for other models that cannot be migrated without code, or has one that is left out,
     ///   `.migrationFailed`, `.invalidSchema`, `.damaged`, `.diskFull`, `.inputOutput`. With a
     ///   shared journal: `.journalUnavailable` when there is no file yet, `.journalDiverged`, and
-    ///   `.sharedJournal` for a store that is no node of one, a retention, and a seed.
+    ///   `.sharedJournal` for a store that is no node of one, and a seed.
     public static func open(
         at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
         journal: (any SharedJournal)? = nil,

@@ -12,22 +12,68 @@ struct InfoCommand: StoreCommand {
             that other processes have open now; one that is many transactions behind is stuck, and \
             keeps the file from using its free pages again. A trim of all commits would free the \
             bytes of the journal.
+
+            With --journal it also shows the head of the shared journal, and by how many commits \
+            this node is behind; it does not get them.
             """)
 
     @OptionGroup var options: StoreOptions
+    @OptionGroup var journal: JournalOptions
 
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
         let overview = try store.overview()
+        let lag = try journal.open(for: options.path).map { try NodeLag($0, overview) }
         try output.say(
-            text: overview.lines(path: options.path).joined(separator: "\n"),
-            json: overview.json(path: options.path))
+            text: overview.lines(path: options.path, lag).joined(separator: "\n"),
+            json: overview.json(path: options.path, lag))
         return .success
     }
 }
 
+/// The distance of a node from the head of its shared journal.
+private struct NodeLag {
+    /// The name of the journal.
+    let journal: String
+    let head: Revision
+    let commitCount: Int
+
+    init(_ journal: any SharedJournal, _ overview: StoreOverview) throws {
+        let head: SharedJournalHead?
+        do {
+            head = try journal.head()
+        } catch let error as SharedJournalError {
+            throw Failure(
+                .inputOutputError, code: StoreError.Code.journalUnavailable.rawValue, path: nil,
+                message: "The shared journal \(journal.name) can't be used: \(error.message).",
+                advice: "Without --journal the file alone is shown.")
+        }
+        guard let head, head.store == overview.storeID, overview.isNode else {
+            throw Failure(
+                .dataError, code: StoreError.Code.journalDiverged.rawValue, path: nil,
+                message: "The shared journal \(journal.name) is not that of the store.",
+                advice: "Without --journal the file alone is shown.")
+        }
+        self.journal = journal.name
+        self.head = head.revision
+        let revision = overview.revision
+        commitCount =
+            head.revision > revision
+            ? Int(clamping: head.revision.number - revision.number) : 0
+    }
+
+    var line: String { "of the shared journal \(journal) at \(head), \(commitCount) behind" }
+
+    var json: JSON {
+        .object([
+            "commitsBehind": .integer(commitCount), "head": .number(head.number),
+            "journal": .string(journal),
+        ])
+    }
+}
+
 extension StoreOverview {
-    fileprivate func lines(path: String) -> [String] {
+    fileprivate func lines(path: String, _ lag: NodeLag?) -> [String] {
         let share = usedByteCount == 0 ? 0 : journalByteCount * 100 / usedByteCount
         let free = byteCountText(freeByteCount)
         var lines = [
@@ -47,7 +93,8 @@ extension StoreOverview {
             "  process \($0.processID), \($0.transactionsBehind) transactions behind"
         }
         if isNode {
-            lines.append("node        of a shared journal, without which it is not saved to")
+            let what = lag?.line ?? "of a shared journal, without which it is not saved to"
+            lines.append("node        \(what)")
         }
         if let log { lines.append("log         \(log.line)") }
         lines.append("schema      revision \(schema.revision)")
@@ -77,7 +124,7 @@ extension StoreOverview {
         zip(schema.entities, recordCounts).filter { !$0.0.isRemoved }
     }
 
-    fileprivate func json(path: String) -> JSON {
+    fileprivate func json(path: String, _ lag: NodeLag?) -> JSON {
         .object([
             "entities": .array(
                 entities.map { entity, count in
@@ -98,6 +145,7 @@ extension StoreOverview {
             "isNode": .bool(isNode),
             "journalByteCount": .integer(journalByteCount),
             "log": log.map { $0.json } ?? .null,
+            "node": lag?.json ?? .null,
             "path": .string(path),
             "readerLimit": .integer(readerLimit),
             "readers": .array(

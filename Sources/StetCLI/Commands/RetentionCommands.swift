@@ -20,6 +20,7 @@ struct TrimCommand: StoreCommand {
             """)
 
     @OptionGroup var options: StoreOptions
+    @OptionGroup var journal: JournalOptions
     @OptionGroup var confirmation: ConfirmationOptions
     @OptionGroup var progress: ProgressOptions
 
@@ -31,7 +32,7 @@ struct TrimCommand: StoreCommand {
     }
 
     func perform(_ output: Output) throws -> ExitCode {
-        let store = try openStore()
+        let store = try openStore(of: journal.open(for: options.path))
         let plan = try store.read { try TrimPlan(through: Revision(before - 1), $0) }
         let verb = confirmation.yes ? "removed" : "would be removed"
         try output.say(
@@ -50,7 +51,7 @@ struct TrimCommand: StoreCommand {
         if confirmation.yes {
             let meter = progress.meter(output) { "removed \($0) of \($1) commits" }
             defer { meter.end() }
-            try store.trim(through: plan.floor) { floor in
+            try StoreNode(store).trim(through: plan.floor) { floor in
                 let left = Int(plan.floor.number - floor.number)
                 meter.report(plan.commitCount - left, of: plan.commitCount)
                 return true
@@ -89,6 +90,7 @@ struct RedactCommand: StoreCommand {
             """)
 
     @OptionGroup var options: StoreOptions
+    @OptionGroup var journal: JournalOptions
     @OptionGroup var confirmation: ConfirmationOptions
 
     @Argument(help: "The id of the object.")
@@ -101,10 +103,11 @@ struct RedactCommand: StoreCommand {
         guard let id = ObjectID(object) else {
             throw ValidationError("\(object) is no id of an object.")
         }
-        let store = try openStore()
+        let store = try openStore(of: journal.open(for: options.path))
         let request = try request(id, store)
         let plan =
-            confirmation.yes ? try store.redact(request) : try store.redactionPlan(request)
+            confirmation.yes
+            ? try StoreNode(store).redact([request]) : try store.redactionPlan(request)
         let verb = confirmation.yes ? "redacted" : "would be redacted"
         let commits = plan.revisions.map(\.description).joined(separator: ", ")
         try output.say(

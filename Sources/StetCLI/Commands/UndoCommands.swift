@@ -13,6 +13,8 @@ struct UndoOptions: ParsableArguments {
     @Flag(help: "Writes although the validators in code, which the tool lacks, cannot run.")
     var withoutValidators = false
 
+    @OptionGroup var journal: JournalOptions
+
     enum PolicyName: String, ExpressibleByArgument, CaseIterable {
         case fail, skip, overwrite
 
@@ -96,7 +98,7 @@ extension StoreCommand {
     fileprivate func perform(
         _ request: UndoRequest, _ undo: UndoOptions, _ author: String?, _ output: Output
     ) throws -> ExitCode {
-        let store = try openStore()
+        let store = try openStore(of: undo.journal.open(for: options.path))
         if undo.dryRun { return try preview(request, undo, store, output) }
         try checkValidators(areLeftOut: undo.withoutValidators)
         var work = UndoWork(

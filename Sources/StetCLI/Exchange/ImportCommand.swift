@@ -75,6 +75,7 @@ struct ImportCommand: StoreCommand {
     var withoutValidators = false
 
     @OptionGroup var progress: ProgressOptions
+    @OptionGroup var journal: JournalOptions
 
     /// The number of rows that one read converts.
     private static let chunkCount = 1_000
@@ -102,7 +103,7 @@ struct ImportCommand: StoreCommand {
     // MARK: Performing
 
     func perform(_ output: Output) throws -> ExitCode {
-        let store = try openStore()
+        let store = try openStore(of: journal.open(for: options.path))
         if !dryRun { try checkValidators(areLeftOut: withoutValidators) }
         let shape = try entity.map {
             ObjectShape(store.schema, ofEntity: try store.number(ofEntity: $0))

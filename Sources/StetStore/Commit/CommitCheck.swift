@@ -68,7 +68,7 @@ struct CommitCheck: ~Copyable {
                 guard let owner = UndoOwner(set.attributes) else { return nil }
                 subjects = try file.journal.step(at: subject, of: owner, in: transaction).revisions
             case .revert: break
-            case .edit, .migration, .discard, .import: return nil
+            case .edit, .migration, .discard, .import, .trim, .redaction: return nil
             }
             return try subjects.first {
                 try file.journal.envelope($0, in: transaction).isRedacted

@@ -98,10 +98,12 @@ struct CommitWriter {
         try environment.write { transaction in
             let before = try Head.read(in: transaction.reading)
             var head = before
+            var redacted: Set<Revision> = []
             for submission in batch {
                 switch submission.work {
                 case .commit(let set, let isRetry):
-                    let result = try write(set, submission, isRetry, &head, in: transaction)
+                    let result = try write(
+                        set, submission, isRetry, &head, &redacted, in: transaction)
                     results.append(result.map { .commit($0) })
                 case .subscription(let update):
                     results.append(try write(update, head, in: transaction))
@@ -113,7 +115,8 @@ struct CommitWriter {
             if cause == .migration { return }
             if file.shared != nil { appending = .begun }
             try SharedLink.append(
-                to: file.shared, after: before, through: head, from: journal, in: transaction)
+                to: file.shared, after: before, through: head, redacted: redacted, from: journal,
+                in: transaction)
             if file.shared != nil { appending = .appended }
         }
     }
@@ -129,7 +132,7 @@ struct CommitWriter {
 
     private func write(
         _ set: EncodedChangeSet, _ submission: Submission, _ isRetry: Bool, _ head: inout Head,
-        in transaction: borrowing WriteTransaction
+        _ redacted: inout Set<Revision>, in transaction: borrowing WriteTransaction
     ) throws -> Result<Commit, any Error> {
         guard set.base <= head.revision else {
             return .failure(
@@ -151,7 +154,17 @@ struct CommitWriter {
         }
         let reasons = try CommitCheck(set, file, transaction.reading).reasons(head)
         guard reasons.isEmpty else { return .failure(CommitRefusal(reasons: reasons)) }
+        let work = JournalRequestWork(file: file)
+        if let request = set.attributes.request,
+            let refusal = try work.refusal(of: request, in: transaction.reading)
+        {
+            return .failure(refusal)
+        }
         let envelope = try apply(set, &head, in: transaction)
+        if let request = set.attributes.request {
+            try redacted.formUnion(
+                work.carryOut(request, of: envelope.revision, in: transaction))
+        }
         return .success(try commit(envelope, set.journal))
     }
 

@@ -31,7 +31,7 @@ package struct UndoHeads: Hashable, Sendable {
             let below = undo
             self = UndoHeads(undo: revision, redo: purpose.nextTop)
             return below
-        case .migration, .import: return .zero
+        case .migration, .import, .trim, .redaction: return .zero
         case .discard(let subject):
             if undo == subject { undo = purpose.nextTop } else { redo = purpose.nextTop }
             return .zero

@@ -41,7 +41,8 @@ struct WriterDuties {
     /// Removes a few commits that need not be kept, every 30 seconds and until none are left;
     /// returns true when there may be more.
     private mutating func trim(_ file: StoreFile) -> Bool {
-        guard file.retention != .forever else { return false }
+        // A node trims the shared journal, by its follower.
+        guard file.retention != .forever, file.shared == nil else { return false }
         let now = file.environment.configuration.uptime()
         if let last = lastTrim, now - last < WriterThread.readerCheckInterval { return false }
         let isDone = file.trimOutdated()

@@ -25,6 +25,8 @@ public struct Commit: Sendable, Identifiable {
     /// The metadata of the commit, by name.
     public let metadata: [String: String]
 
+    /// The change of the journal that all nodes carry out; nil for other commits.
+    let request: JournalRequest?
     package let envelope: Envelope
     package let body: ByteStorage
     /// The change of the schema, encoded; nil except for a migration.
@@ -74,6 +76,7 @@ public struct Commit: Sendable, Identifiable {
         migration = attributes.migration
         group = attributes.group
         subscription = attributes.subscription
+        request = attributes.request
         metadata = attributes.metadata
     }
 

@@ -169,6 +169,7 @@ extension CommitAttributes {
     private static let hasMigration: UInt8 = 8
     private static let hasGroup: UInt8 = 16
     private static let hasSubscription: UInt8 = 32
+    private static let hasRequest: UInt8 = 64
 
     /// Appends length, salt (16 random bytes, filled in later) and texts.
     package func append(to buffer: inout ByteBuffer) {
@@ -179,7 +180,8 @@ extension CommitAttributes {
             (author == nil ? 0 : Self.hasAuthor) | (scope == nil ? 0 : Self.hasScope)
                 | (label == nil ? 0 : Self.hasLabel) | (migration == nil ? 0 : Self.hasMigration)
                 | (group == nil ? 0 : Self.hasGroup)
-                | (subscription == nil ? 0 : Self.hasSubscription))
+                | (subscription == nil ? 0 : Self.hasSubscription)
+                | (request == nil ? 0 : Self.hasRequest))
         for text in [author, scope, label] {
             if let text { buffer.append(shortString: text) }
         }
@@ -189,6 +191,7 @@ extension CommitAttributes {
         }
         if let group { buffer.append(group.id) }
         if let subscription { buffer.append(shortString: subscription) }
+        request?.append(to: &buffer)
         buffer.append(UInt16(metadata.count))
         for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
             buffer.append(shortString: key)
@@ -210,7 +213,8 @@ extension CommitAttributes {
         }
         if flags & Self.hasGroup != 0 { group = UndoGroup(try reader.readObjectID()) }
         if flags & Self.hasSubscription != 0 { subscription = try reader.readShortString() }
-        guard flags < Self.hasSubscription << 1 else {
+        if flags & Self.hasRequest != 0 { request = try JournalRequest(decoding: &reader) }
+        guard flags < Self.hasRequest << 1 else {
             throw DecodingFailure("commit attributes of a later format")
         }
         for _ in 0..<(try reader.read(UInt16.self)) {

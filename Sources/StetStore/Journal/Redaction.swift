@@ -53,6 +53,16 @@ extension JournalChange {
         return try changedCells().filter { $0.isBeforeRedacted || $0.isAfterRedacted }.map(\.slot)
     }
 
+    /// Returns the slots that have lost the value before the change.
+    func slotsWithoutValueBefore() throws -> [Slot] {
+        guard redaction != nil else { return [] }
+        switch kind {
+        case .insert: return []
+        case .update: return try changedCells().filter(\.isBeforeRedacted).map(\.slot)
+        case .delete: return redactedSlots
+        }
+    }
+
     /// Returns the change without the values to redact; nil when it has none of them.
     ///
     /// `isTaken` returns whether to redact a value. It receives the slot in `entity`, with which

@@ -26,9 +26,6 @@ struct NodeOpening {
         guard !seeds else {
             throw StoreError.sharedJournal("it can't begin with a seed", path: path)
         }
-        guard configuration.retention == .forever else {
-            throw StoreError.sharedJournal("its journal can't be trimmed", path: path)
-        }
         let node = NodeOpening(path: path, journal: journal, configuration: configuration)
         while true {
             do {

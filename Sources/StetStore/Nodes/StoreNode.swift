@@ -5,7 +5,7 @@ import StetLMDB
 
 /// An open store as a node of its shared journal: applies the commits of other nodes.
 package struct StoreNode {
-    private let file: StoreFile
+    let file: StoreFile
 
     package init(_ file: StoreFile) { self.file = file }
 
@@ -68,6 +68,7 @@ package struct StoreNode {
             let rest = entries.drop { $0.envelope.revision <= head.revision }
             try EntryReplay(file: file).append(rest, &head, in: transaction)
         }
+        try EntryReplay(file: file).finish(entries)
     }
 
     /// Follows the journal on the follower's thread; returns whether it succeeded.
@@ -75,6 +76,7 @@ package struct StoreNode {
         do {
             try follow()
             file.shared?.note(nil)
+            keepHistoryShort()
             return true
         } catch {
             file.metrics.journalFailures.increment()

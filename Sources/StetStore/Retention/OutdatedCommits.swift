@@ -11,13 +11,16 @@ struct OutdatedCommits {
 }
 
 extension OutdatedCommits {
-    /// Finds the commits that need not be kept, as far as one transaction trims them.
+    /// Finds the first commits that need not be kept, by default so many as one transaction trims.
     ///
     /// The age of a commit is the sum of the times between the dates. A long pause, up to now or
     /// between two commits, does not count, because a clock may have jumped ahead; commits that are
     /// dated in the future are trimmed with the next one.
-    init(_ retention: Retention, now: Double, _ reader: borrowing StoreReader) throws {
-        try self.init(unheld: retention, now: now, reader)
+    init(
+        _ retention: Retention, now: Double, limit: Int = StoreFile.trimStep.commitCount,
+        _ reader: borrowing StoreReader
+    ) throws {
+        try self.init(unheld: retention, now: now, limit, reader)
         let held = try SubscriptionTable.historyLimit(in: reader.transaction)?.last
         if let held, last >= held {
             last = max(held, try reader.floor())
@@ -27,7 +30,7 @@ extension OutdatedCommits {
 
     /// Finds the commits that the retention does not keep.
     private init(
-        unheld retention: Retention, now: Double, _ reader: borrowing StoreReader
+        unheld retention: Retention, now: Double, _ limit: Int, _ reader: borrowing StoreReader
     ) throws {
         let (head, floor) = (try reader.head(), try reader.floor())
         self.init(last: floor)
@@ -48,7 +51,7 @@ extension OutdatedCommits {
             var ends = pauses[...]
             var revision = floor
             while revision < head.revision {
-                if last.number - floor.number >= StoreFile.trimStep.commitCount {
+                if last.number - floor.number >= limit {
                     isComplete = false
                     break
                 }

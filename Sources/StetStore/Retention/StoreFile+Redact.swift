@@ -1,22 +1,10 @@
 import Logging
 import StetLMDB
 
-/// The values to redact in the journal, in whichever commits they are.
-package struct RedactionRequest: Hashable, Sendable {
-    package let entity: EntityNumber
-    package let object: ObjectID
-    /// The slots in the current schema, ascending.
-    package let slots: [Slot]
-
-    package init(entity: EntityNumber, object: ObjectID, slots: [Slot]) {
-        self.entity = entity
-        self.object = object
-        self.slots = Array(Set(slots)).sorted()
-    }
-
+extension RedactionRequest {
     /// Returns the request with the members of each optional embedded value instead of its
     /// presence: it was there, but nothing in it is known any more.
-    fileprivate func ofMembers(in schema: Schema) -> RedactionRequest {
+    package func ofMembers(in schema: Schema) -> RedactionRequest {
         let all = schema.entities[entity]
         return RedactionRequest(
             entity: entity, object: object,
@@ -61,31 +49,29 @@ extension StoreFile {
     @discardableResult
     package func redact(_ requests: [RedactionRequest]) throws -> RedactionPlan {
         let requests = requests.map { $0.ofMembers(in: schema) }
-        // Clears the ring even after a failure, so that observers read the journal.
-        defer { feed.forgetRing() }
         let plan = try StoreError.wrapping(path: path) {
-            // The log has the values, too.
-            defer { eraseLog() }
+            // Even after a failure.
+            defer { forgetValues() }
             return try environment.writeGrowing { transaction in
-                try AttachedMark.refuse("its journal can't be redacted", in: transaction)
+                try AttachedMark.refuse("its journal is redacted on all nodes", in: transaction)
                 let head = try Head.read(in: transaction.reading)
                 guard head.schemaRevision == UInt32(schema.revision) else {
                     throw StoreError.migratedElsewhere(path: path)
                 }
-                let done = try RedactionWork.perform(requests, self, transaction.reading) {
-                    try journal.replace($0, $1, in: transaction)
-                }
-                if !done.plan.revisions.isEmpty,
-                    var floor = try JournalFloor.read(in: transaction.reading)
-                {
-                    floor.digest += done.lostEffect
-                    try floor.write(in: transaction)
-                }
-                return done.plan
+                return try RedactionWork.carryOut(requests, self, refuses: true, in: transaction)
             }
         }
         try DraftFiles(of: path).redact(requests, schema)
         return plan
+    }
+
+    /// Removes values of the journal from memory and the log, so that observers read the journal.
+    func forgetValues() {
+        feed.forgetRing()
+        // If that fails, the log's files are removed when the store is closed.
+        do { try environment.log.leave(erasing: true) } catch {
+            logger.error("The log could not be overwritten after a redaction.")
+        }
     }
 
     /// Returns the effect that a redaction would have.
@@ -98,17 +84,10 @@ extension StoreFile {
     package func redact(_ request: RedactionRequest) throws -> RedactionPlan {
         try redact([request])
     }
-
-    /// Overwrites the log; if that fails, its files are removed when the store is closed.
-    private func eraseLog() {
-        do { try environment.log.leave(erasing: true) } catch {
-            logger.error("The log could not be overwritten after a redaction.")
-        }
-    }
 }
 
 /// Walks back along the changes of an object and redacts them.
-private struct RedactionWork: ~Copyable {
+struct RedactionWork: ~Copyable {
     private let request: RedactionRequest
     private let file: StoreFile
     private let transaction: ReadTransaction
@@ -121,22 +100,41 @@ private struct RedactionWork: ~Copyable {
     private var valueCount = 0
     /// The slots that had a value to redact, or a redacted one.
     private var found: Set<Slot> = []
+    /// Whether values in use are refused, as they are unless another node has redacted them.
+    private let refuses: Bool
     /// The contributions of the changes as they were, minus those that they have now.
     private(set) var lostEffect = StateDigest()
 
     var plan: RedactionPlan { RedactionPlan(revisions: revisions, valueCount: valueCount) }
+
+    /// Redacts values in the journal and its floor.
+    static func carryOut(
+        _ requests: [RedactionRequest], _ file: StoreFile, refuses: Bool,
+        in transaction: borrowing WriteTransaction
+    ) throws -> RedactionPlan {
+        let done = try perform(requests, file, transaction.reading, refuses: refuses) {
+            try file.journal.replace($0, $1, in: transaction)
+        }
+        if !done.plan.revisions.isEmpty,
+            var floor = try JournalFloor.read(in: transaction.reading)
+        {
+            floor.digest += done.lostEffect
+            try floor.write(in: transaction)
+        }
+        return done.plan
+    }
 
     /// Redacts the values of all requests, one after another.
     ///
     /// - Returns: The effect, and what changes lose in the digest of the state.
     static func perform(
         _ requests: [RedactionRequest], _ file: StoreFile,
-        _ transaction: borrowing ReadTransaction,
+        _ transaction: borrowing ReadTransaction, refuses: Bool = true,
         _ replace: (Envelope, Journal.Content) throws -> Void
     ) throws -> (plan: RedactionPlan, lostEffect: StateDigest) {
         var done = (plan: RedactionPlan(), lostEffect: StateDigest())
         for request in requests {
-            var work = try RedactionWork(request, file, transaction)
+            var work = try RedactionWork(request, file, transaction, refuses: refuses)
             try work.run(replace)
             done.plan.add(work.plan)
             done.lostEffect += work.lostEffect
@@ -145,7 +143,8 @@ private struct RedactionWork: ~Copyable {
     }
 
     init(
-        _ request: RedactionRequest, _ file: StoreFile, _ transaction: borrowing ReadTransaction
+        _ request: RedactionRequest, _ file: StoreFile, _ transaction: borrowing ReadTransaction,
+        refuses: Bool
     ) throws {
         let reader = StoreReader(transaction, file)
         guard let (header, stored) = try reader.stored(request.entity, request.object) else {
@@ -158,6 +157,7 @@ private struct RedactionWork: ~Copyable {
             ? nil : try reader.withBody(header, stored, request.entity) { Array($0) }
         self.request = request
         self.file = file
+        self.refuses = refuses
         self.transaction = transaction.shared()
         self.present = present
         revision = header.revision
@@ -187,7 +187,7 @@ private struct RedactionWork: ~Copyable {
             revision = rest.previous
         }
         // A trimmed journal may have contained other values.
-        if revision == .zero { try refuseUntouched() }
+        if refuses, revision == .zero { try refuseUntouched() }
     }
 
     /// Returns the body of a commit without the values, and the revision of the previous change.
@@ -290,6 +290,7 @@ private struct RedactionWork: ~Copyable {
 
     /// Refuses to redact the current value of the object.
     private func refuseUsed(_ cell: Cell, _ slot: Slot) throws {
+        guard refuses else { return }
         try presentCell(slot) { now in
             if let now, now == cell { throw inUse(slot) }
         }

@@ -27,7 +27,7 @@ extension StoreFile {
         try StoreError.wrapping(path: path) {
             while true {
                 let (floor, isDone) = try environment.writeGrowing { transaction in
-                    try AttachedMark.refuse("its journal can't be trimmed", in: transaction)
+                    try WantedFloor.check(last, in: transaction)
                     return try JournalTrimmer(file: self).step(
                         through: last, retention, in: transaction)
                 }
@@ -58,7 +58,7 @@ extension StoreFile {
     }
 
     /// Logs each pause that keeps commits from being trimmed, once.
-    private func warn(ofPauseBefore end: Revision) {
+    func warn(ofPauseBefore end: Revision) {
         let last = lastUncountedPause.exchange(end.number, ordering: .relaxed)
         if last == end.number { return }
         logger.warning(

@@ -8,7 +8,7 @@
 ///
 /// An implementation promises: entries are appended all or none, in the order of their revisions,
 /// and only after the head that the caller names; an append that returned true, or whose entries
-/// anybody has read, stays.
+/// anybody has read, stays until it is trimmed.
 public protocol SharedJournal: Sendable {
     /// A name for messages and logs, without credentials.
     var name: String { get }
@@ -24,12 +24,18 @@ public protocol SharedJournal: Sendable {
     /// - Throws: `SharedJournalError`.
     func create(at head: SharedJournalHead, base path: String) throws -> Bool
 
-    /// Appends entries if the journal is at a head; returns false when it is at another one, or has
-    /// been fenced since.
+    /// Appends entries if the journal is at a head, and replaces earlier ones of the same revisions
+    /// and hashes, in which values were redacted since; returns false, and changes nothing, when it
+    /// is at another head, or has been fenced since.
+    ///
+    /// Earlier entries that it does not have any more are ignored.
     ///
     /// - Throws: `SharedJournalError`: `.unavailable` when they were not appended, and will not be;
     ///   `.outcomeUnknown` when they may have been.
-    func append(_ entries: [SharedJournalEntry], after head: SharedJournalHead) throws -> Bool
+    func append(
+        _ entries: [SharedJournalEntry], replacing earlier: [SharedJournalEntry],
+        after head: SharedJournalHead
+    ) throws -> Bool
 
     /// Returns the head after making sure that no append that was begun before will succeed.
     ///
@@ -41,6 +47,22 @@ public protocol SharedJournal: Sendable {
     ///
     /// - Throws: `SharedJournalError`.
     func entries(after revision: Revision, byteLimit: Int) throws -> [SharedJournalEntry]
+
+    /// Replaces the copy of the store's file by one with the state at a revision, unless it is
+    /// that of this revision or a later one, and removes the entries up to another one; all or
+    /// nothing.
+    ///
+    /// Nodes append meanwhile.
+    ///
+    /// - Parameters:
+    ///   - path: The new copy.
+    ///   - head: The last commit in it, which the journal has.
+    ///   - last: The last entry to remove, at most that of the copy; 0 for none.
+    /// - Throws: `SharedJournalError`; nothing was changed, unless the connection was lost: it may
+    ///   be called again.
+    func replaceBase(
+        by path: String, at head: SharedJournalHead, removingEntriesThrough last: Revision
+    ) throws
 
     /// Calls `receive` with the pieces of the copy of the store's file, in order; returns false
     /// when there is no store of this name.

@@ -4,8 +4,8 @@ import StetLMDB
 /// The connection of an open store to its shared journal: appends the entries of a transaction, and
 /// reads those of other nodes.
 ///
-/// State: the head that the journal had last, and the last failure to follow it, each guarded by
-/// its monitor.
+/// State: the head that the journal had last, the last failure to follow it, and the time of the
+/// last trim for a retention, each guarded by its monitor.
 package final class SharedLink: Sendable {
     /// The number of bytes of entries that are read at once.
     private static let readByteCount = 4 << 20
@@ -18,6 +18,7 @@ package final class SharedLink: Sendable {
     private let settleLimit: Duration
     private let known = Monitor<SharedJournalHead?>(nil)
     private let failure = Monitor<String?>(nil)
+    private let lastTrim = Monitor<Duration?>(nil)
 
     init(
         _ journal: any SharedJournal, of store: ObjectID, path: String,
@@ -33,15 +34,16 @@ package final class SharedLink: Sendable {
     // MARK: Appending
 
     /// Appends the entries that a transaction has written after `before` to the store's shared
-    /// journal, if it has one.
+    /// journal, if it has one, and replaces the earlier ones that it has redacted.
     ///
     /// - Throws: as `append`; `StoreError` (`.journalRequired`) when it has one and `link` is nil.
     static func append(
-        to link: SharedLink?, after before: Head, through head: Head, from journal: Journal,
-        in transaction: borrowing WriteTransaction
+        to link: SharedLink?, after before: Head, through head: Head, redacted: Set<Revision> = [],
+        from journal: Journal, in transaction: borrowing WriteTransaction
     ) throws {
         if let link {
-            try link.append(after: before, through: head, from: journal, in: transaction)
+            try link.append(
+                after: before, through: head, redacted: redacted, from: journal, in: transaction)
         } else if try AttachedMark.read(in: transaction.reading) {
             throw StoreError.journalRequired(path: transaction.reading.environment.path)
         }
@@ -55,22 +57,28 @@ package final class SharedLink: Sendable {
     ///   `SharedAppendUnknown` when it cannot be found out whether they were appended, `StoreError`
     ///   (`.journalUnavailable`): they were not, and will not be.
     private func append(
-        after before: Head, through head: Head, from journal: Journal,
+        after before: Head, through head: Head, redacted: Set<Revision>, from journal: Journal,
         in transaction: borrowing WriteTransaction
     ) throws {
+        func entry(_ revision: Revision) throws -> SharedJournalEntry {
+            let (envelope, body) = try journal.entry(revision, in: transaction.reading)
+            return SharedJournalEntry(JournalEntry(envelope: envelope, body: body))
+        }
         var entries: [SharedJournalEntry] = []
         var revision = before.revision
         while revision < head.revision {
             revision = revision.next
-            let (envelope, body) = try journal.entry(revision, in: transaction.reading)
-            entries.append(SharedJournalEntry(JournalEntry(envelope: envelope, body: body)))
+            entries.append(try entry(revision))
         }
+        let earlier = try redacted.filter { $0 <= before.revision }.sorted().map(entry)
         let start = SharedJournalHead(before, of: store)
-        try send(entries, to: SharedJournalHead(head, of: store), after: start)
+        try send(
+            entries, replacing: earlier, to: SharedJournalHead(head, of: store), after: start)
     }
 
     private func send(
-        _ entries: [SharedJournalEntry], to end: SharedJournalHead, after start: SharedJournalHead
+        _ entries: [SharedJournalEntry], replacing earlier: [SharedJournalEntry],
+        to end: SharedJournalHead, after start: SharedJournalHead
     ) throws {
         let last = known.withLock { $0 }
         var head = try last?.isSameCommit(start) == true ? last ?? self.head() : self.head()
@@ -85,7 +93,7 @@ package final class SharedLink: Sendable {
                 throw SharedJournalMoved()
             }
             do {
-                if try journal.append(entries, after: head) {
+                if try journal.append(entries, replacing: earlier, after: head) {
                     var reached = end
                     reached.fence = head.fence
                     known.withLock { $0 = reached }
@@ -127,9 +135,24 @@ package final class SharedLink: Sendable {
             return false
         }
         let entry = try reading { try journal.entries(after: before, byteLimit: 1).first }
-        guard entry?.revision == end.revision, entry?.hash == end.hash else { return false }
+        guard let entry, entry.revision == end.revision else {
+            throw trimmed(through: end.revision)
+        }
+        guard entry.hash == end.hash else { return false }
         known.withLock { $0 = head }
         return true
+    }
+
+    /// Replaces the copy of the store's file, and removes entries.
+    ///
+    /// - Throws: `StoreError` (`.journalUnavailable`).
+    func replaceBase(
+        by path: String, at head: Head, removingEntriesThrough last: Revision
+    ) throws {
+        try reading {
+            try journal.replaceBase(
+                by: path, at: SharedJournalHead(head, of: store), removingEntriesThrough: last)
+        }
     }
 
     /// Makes sure that no append that was begun before will succeed.
@@ -157,8 +180,9 @@ package final class SharedLink: Sendable {
 
     /// Returns entries after a commit of this node, at least one unless it is the last one.
     ///
-    /// - Throws: `StoreError`: `.journalUnavailable`; `.journalDiverged` when the shared journal
-    ///   does not have that commit, or has something that does not follow it.
+    /// - Throws: `StoreError`: `.journalUnavailable`; `.historyTrimmed` when the next entry was
+    ///   trimmed; `.journalDiverged` when the shared journal does not have that commit, or has
+    ///   something that does not follow it.
     func entries(after own: Head) throws -> [JournalEntry] {
         let head = try head()
         let start = SharedJournalHead(own, of: store)
@@ -170,6 +194,9 @@ package final class SharedLink: Sendable {
         }
         let found = try reading {
             try journal.entries(after: own.revision, byteLimit: Self.readByteCount)
+        }
+        guard found.first?.revision == own.revision.next else {
+            throw trimmed(through: own.revision.next)
         }
         var entries: [JournalEntry] = []
         var last = (revision: own.revision, hash: own.hash)
@@ -188,9 +215,6 @@ package final class SharedLink: Sendable {
             last = (entry.envelope.revision, entry.envelope.hash)
             entries.append(entry)
         }
-        guard !entries.isEmpty else {
-            throw diverged("its entries after revision \(own.revision) are missing")
-        }
         return entries
     }
 
@@ -199,6 +223,15 @@ package final class SharedLink: Sendable {
             return try body()
         } catch let error as SharedJournalError {
             throw unavailable(error)
+        }
+    }
+
+    /// Returns whether a trim is due, and notes that it begins.
+    func beginsTrim(at now: Duration, pause: Duration) -> Bool {
+        lastTrim.withLock { last in
+            if let last, now - last < pause { return false }
+            last = now
+            return true
         }
     }
 
@@ -229,6 +262,15 @@ package final class SharedLink: Sendable {
     }
 
     private func removed() -> StoreError { diverged("it has been removed") }
+
+    private func trimmed(through revision: Revision) -> StoreError {
+        StoreError(
+            .historyTrimmed, path: path,
+            message:
+                "The shared journal \(journal.name) does not have commit \(revision) any more, "
+                + "which the store \(path) lacks.",
+            advice: "Close the store and remove its files: the node is made anew from the journal.")
+    }
 
     private func diverged(_ what: String) -> StoreError {
         StoreError(

@@ -18,10 +18,50 @@ struct EntryReplay {
             try commit.check(after: head)
             try moveStacks(of: commit, in: transaction)
             let hash = try file.journal.append(entry.envelope, entry.body, in: transaction)
+            try loseRedacted(commit, in: transaction)
             try file.projection.project(commit, in: transaction)
             head.follow(entry.envelope, hash)
+            if let request = commit.request {
+                try JournalRequestWork(file: file).carryOut(
+                    request, of: commit.revision, in: transaction)
+            }
         }
         try head.write(in: transaction)
+    }
+
+    /// Completes the requests of entries that were appended.
+    func finish(_ entries: some Sequence<JournalEntry>) throws {
+        for entry in entries {
+            guard let request = try entry.request else { continue }
+            try JournalRequestWork(file: file).finish(request)
+        }
+    }
+
+    /// Takes the values that a commit replaces, and that were redacted in it since, from the digest
+    /// of a trimmed journal: the commit does not count them any more.
+    private func loseRedacted(
+        _ commit: Commit, in transaction: borrowing WriteTransaction
+    ) throws {
+        guard commit.isRedacted, var floor = try JournalFloor.read(in: transaction.reading) else {
+            return
+        }
+        let reader = StoreReader(transaction.reading, file)
+        try commit.forEachChange { change in
+            let slots = try change.slotsWithoutValueBefore()
+            guard !slots.isEmpty,
+                let (header, stored) = try reader.stored(change.entity, change.id),
+                !header.isTombstone
+            else { return }
+            try reader.withBody(header, stored, change.entity) { bytes in
+                let body = try RecordBody(bytes, of: file.schema.entities[change.entity])
+                for slot in slots {
+                    guard let cell = try body.cell(slot) else { continue }
+                    floor.digest -= StateDigest.value(
+                        cell, slot, ofEntity: change.entity, change.id)
+                }
+            }
+        }
+        try floor.write(in: transaction)
     }
 
     /// Updates the stacks of the entry's author.
@@ -57,10 +97,20 @@ extension JournalEntry {
     var migration: Migration? {
         get throws {
             guard envelope.cause == .migration else { return nil }
-            var reader = ByteReader(body.bytes)
-            let attributes = try CommitAttributes(
-                decoding: try JournalChange.readBlock(&reader, minimum: 4))
-            return try attributes.migration?.withUnsafeBytes { try Migration(decoding: $0) }
+            return try attributes().migration?.withUnsafeBytes { try Migration(decoding: $0) }
         }
+    }
+
+    /// The request of the entry; nil for all other entries.
+    var request: JournalRequest? {
+        get throws {
+            guard [.trim, .redaction].contains(envelope.cause) else { return nil }
+            return try attributes().request
+        }
+    }
+
+    private func attributes() throws -> CommitAttributes {
+        var reader = ByteReader(body.bytes)
+        return try CommitAttributes(decoding: try JournalChange.readBlock(&reader, minimum: 4))
     }
 }

@@ -46,6 +46,7 @@ struct JournalReplay {
             var head = try Head.read(in: transaction.reading)
             try EntryReplay(file: file).append(run, &head, in: transaction)
         }
+        try EntryReplay(file: file).finish(run)
     }
 
     private mutating func append(

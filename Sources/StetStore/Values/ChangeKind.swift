@@ -26,11 +26,15 @@ public enum Cause: Sendable, Hashable {
     case discard(of: Revision)
     /// The commit imports objects from a file; it is on no stack.
     case `import`
+    /// The commit changes no object: it lets all nodes of a shared journal remove the first commits.
+    case trim
+    /// The commit changes no object: it lets all nodes of a shared journal redact values.
+    case redaction
 
     /// The commit that is undone, redone, reverted or discarded; nil for others.
     public var subject: Revision? {
         switch self {
-        case .edit, .migration, .import: nil
+        case .edit, .migration, .import, .trim, .redaction: nil
         case .undo(let subject), .redo(let subject), .revert(let subject), .discard(let subject):
             subject
         }
@@ -40,7 +44,7 @@ public enum Cause: Sendable, Hashable {
     package var isSave: Bool {
         switch self {
         case .edit, .migration, .import: true
-        case .undo, .redo, .revert, .discard: false
+        case .undo, .redo, .revert, .discard, .trim, .redaction: false
         }
     }
 
@@ -53,6 +57,8 @@ public enum Cause: Sendable, Hashable {
         case .revert: 5
         case .discard: 6
         case .import: 7
+        case .trim: 8
+        case .redaction: 9
         }
     }
 
@@ -66,6 +72,8 @@ public enum Cause: Sendable, Hashable {
         case 5: self = .revert(of: subject)
         case 6: self = .discard(of: subject)
         case 7: self = .import
+        case 8: self = .trim
+        case 9: self = .redaction
         default: throw DecodingFailure("a commit of an unknown cause")
         }
         guard self.subject ?? .zero == subject else {
@@ -75,7 +83,8 @@ public enum Cause: Sendable, Hashable {
 }
 
 extension Cause: CustomStringConvertible {
-    /// The cause in words: "edit", "migration", "import", or for example "undo of 12".
+    /// The cause in words: "edit", "migration", "import", "trim", "redaction", or for example "undo
+    /// of 12".
     public var description: String { subject.map { "\(name) of \($0)" } ?? name }
 
     /// The cause without its subject, in one word.
@@ -88,6 +97,8 @@ extension Cause: CustomStringConvertible {
         case .revert: "revert"
         case .discard: "discard"
         case .import: "import"
+        case .trim: "trim"
+        case .redaction: "redaction"
         }
     }
 }
@@ -131,6 +142,8 @@ package struct CommitAttributes: Hashable, Sendable {
     package var group: UndoGroup?
     /// The subscription whose delivery had the commit as its effect.
     package var subscription: String?
+    /// The change of the journal that all nodes of a shared journal carry out.
+    package var request: JournalRequest?
     package var metadata: [String: String] = [:]
 
     package init(author: String? = nil, scope: String? = nil, label: String? = nil) {

@@ -217,24 +217,4 @@ struct NodeFailureTests {
         }
         #expect(error?.code == .journalDiverged)
     }
-
-    // MARK: What nodes cannot do
-
-    @Test func nodesNeitherTrimNorRedact() throws {
-        let one = try nodes.open("one")
-        let id = try one.saveNotebook("Swift")
-        try one.edit { context in
-            try #require(try context.object(Notebook.self, id: id)).name = "x"
-        }
-        let trimming = #expect(throws: StoreError.self) { try one.requestTrim(before: 2).confirm() }
-        #expect(trimming?.code == .sharedJournal)
-        var configuration = Store.Configuration()
-        configuration.retention = .count(1)
-        let error = #expect(throws: StoreError.self) {
-            try Store.open(
-                at: nodes.path("two"), for: Notebook.self, Article.self, Tally.self,
-                journal: journal, configuration: configuration)
-        }
-        #expect(error?.code == .sharedJournal)
-    }
 }

@@ -7,8 +7,11 @@ import StetTestSupport
 
 /// Nodes of a shared journal, each with a file in a directory of their own.
 final class Nodes: Sendable {
-    let journal = MemoryJournal()
-    private let directory = TemporaryDirectory()
+    let journal: MemoryJournal
+    let directory = TemporaryDirectory()
+
+    /// Creates nodes; silent ones follow the journal only when a test asks them to.
+    init(isSilent: Bool = false) { journal = MemoryJournal(isSilent: isSilent) }
 
     /// The names of all files.
     var files: [String] {
@@ -17,14 +20,15 @@ final class Nodes: Sendable {
 
     func path(_ name: String) -> String { directory.file("\(name).stet") }
 
-    /// Opens a node that follows the journal only when a test asks it to.
+    /// Opens a node that follows the journal after hints.
     func open(
-        _ name: String, settleLimit: Duration = .seconds(5),
+        _ name: String, settleLimit: Duration = .seconds(5), retention: Retention = .forever,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance
     ) throws -> Store {
         var configuration = Store.Configuration()
         configuration.metricsFactory = metrics
         configuration.settleLimit = settleLimit
+        configuration.retention = retention
         configuration.followingPause = .seconds(3_600)
         return try Store.open(
             at: path(name), for: Notebook.self, Article.self, Tally.self, journal: journal,

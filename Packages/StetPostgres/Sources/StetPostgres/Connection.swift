@@ -49,6 +49,19 @@ final class Connection: @unchecked Sendable {  // `session` is reached under `lo
         }
     }
 
+    /// Runs a long command on a connection of its own, so that appends do not wait for it.
+    ///
+    /// - Throws: `SharedJournalError` (`.unavailable`), and the errors of `body`.
+    func separately<Result>(_ body: (Session) throws -> Result) throws -> Result {
+        do {
+            return try body(makeSession())
+        } catch let lost as LostConnection {
+            throw SharedJournalError(.unavailable, lost.message)
+        } catch let failure as SQLFailure {
+            throw SharedJournalError(.unavailable, failure.message)
+        }
+    }
+
     /// Makes a connection of its own.
     func makeSession() throws -> Session { try Session(string, timeout: timeout) }
 

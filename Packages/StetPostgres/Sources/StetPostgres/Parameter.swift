@@ -12,6 +12,14 @@ enum Parameter {
         .integer(Int64(bitPattern: revision.number))
     }
 
+    /// Returns the revisions, hashes and bytes of entries.
+    static func columns(of entries: [SharedJournalEntry]) -> [Parameter] {
+        [
+            .integers(entries.map(\.revision)), .byteArrays(entries.map(\.hash)),
+            .byteArrays(entries.map(\.bytes)),
+        ]
+    }
+
     /// The number of the type.
     var type: UInt32 {
         switch self {

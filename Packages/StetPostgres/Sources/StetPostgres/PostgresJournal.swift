@@ -67,26 +67,28 @@ public final class PostgresJournal: SharedJournal {
 
     // MARK: Entries
 
-    /// Appends entries if the journal is at a head, by one statement.
+    /// Appends entries if the journal is at a head, and replaces earlier ones in which values were
+    /// redacted, by one statement.
     ///
     /// - Returns: False when the journal is at another head, or was fenced since.
     /// - Throws: `SharedJournalError`: `.unavailable` when they were not appended, and will not be;
     ///   `.outcomeUnknown` when they may have been.
     public func append(
-        _ entries: [SharedJournalEntry], after head: SharedJournalHead
+        _ entries: [SharedJournalEntry], replacing earlier: [SharedJournalEntry],
+        after head: SharedJournalHead
     ) throws -> Bool {
         guard let last = entries.last else { return true }
         return try connection.once { session in
             let answer: Answer
             do {
+                // Only a redaction needs the right to change entries.
                 answer = try session.run(
-                    Statement.append,
+                    earlier.isEmpty ? Statement.append : Statement.appendReplacing,
                     [
                         .text(store), .integer(head.revision), .bytes(head.hash),
                         .integer(head.fence), .integer(last.revision), .bytes(last.hash),
-                        .integers(entries.map(\.revision)), .byteArrays(entries.map(\.hash)),
-                        .byteArrays(entries.map(\.bytes)),
-                    ])
+                    ] + Parameter.columns(of: entries)
+                        + (earlier.isEmpty ? [] : Parameter.columns(of: earlier)))
             } catch let failure as SQLFailure where failure.isRepeatable {
                 return false
             }
@@ -131,17 +133,73 @@ public final class PostgresJournal: SharedJournal {
                         .integer(head.revision), .bytes(head.hash), .integer(head.fence),
                     ])
                 guard inserted.changedCount == 1 else { return false }
-                let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-                defer { try? file.close() }
-                var number: Int64 = 0
-                while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty {
-                    try session.run(
-                        Statement.insertBase,
-                        [.text(store), .integer(number), .bytes(Array(chunk))])
-                    number += 1
-                }
+                try insertBase(path, at: head.revision, session)
                 return true
             }
+        }
+    }
+
+    /// Inserts a file in pieces of a MiB.
+    private func insertBase(_ path: String, at revision: Revision, _ session: Session) throws {
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        defer { try? file.close() }
+        var number: Int64 = 0
+        while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty {
+            try session.run(
+                Statement.insertBase,
+                [.text(store), .integer(revision), .integer(number), .bytes(Array(piece))])
+            number += 1
+        }
+    }
+
+    /// Replaces the copy of the store's file by a later one, and removes entries, in one
+    /// transaction on a connection of its own.
+    ///
+    /// - Throws: `SharedJournalError` (`.unavailable`), also when the role may not do so.
+    public func replaceBase(
+        by path: String, at head: SharedJournalHead, removingEntriesThrough last: Revision
+    ) throws {
+        try connection.separately { session in
+            do {
+                try replaceBase(path, head, last, session)
+            } catch let failure as SQLFailure where failure.isPresent {
+                // Another node has inserted a copy of the same commit.
+                try replaceBase(path, head, last, session)
+            }
+        }
+    }
+
+    private func replaceBase(
+        _ path: String, _ head: SharedJournalHead, _ last: Revision, _ session: Session
+    ) throws {
+        let store = Parameter.text(store)
+        _ = try session.transaction("BEGIN") {
+            let present = try session.run(
+                Statement.laterBases, [store, .integer(head.revision)])
+            if try present.integer(0, 0) == 0 {
+                try insertBase(path, at: head.revision, session)
+            }
+            try deleteEntries(through: last, session)
+            // Holds the head until the end: the journal is not removed meanwhile, and of the copies
+            // of several nodes the last one stays.
+            let held = try session.run(
+                Statement.hold, [store, .bytes(Array(head.store.description.utf8))])
+            guard held.changedCount == 1 else {
+                throw SharedJournalError(.unavailable, "the journal was removed")
+            }
+            try session.run(Statement.deleteEarlierBases, [store])
+            return true
+        }
+    }
+
+    /// Removes the first entries, so many at a time that a statement does not take long.
+    private func deleteEntries(through last: Revision, _ session: Session) throws {
+        let first = try session.run(Statement.firstEntry, [.text(store)]).integer(0, 0)
+        let end = Int64(bitPattern: last.number)
+        for start in stride(from: first, through: end, by: 10_000) {
+            try session.run(
+                Statement.deleteFirstEntries,
+                [.text(store), .integer(min(start + 9_999, end))])
         }
     }
 
@@ -232,8 +290,8 @@ private enum Statement {
             store text NOT NULL, revision bigint NOT NULL, hash bytea NOT NULL,
             bytes bytea NOT NULL, PRIMARY KEY (store, revision));
         CREATE TABLE IF NOT EXISTS stet_base (
-            store text NOT NULL, number bigint NOT NULL, bytes bytea NOT NULL,
-            PRIMARY KEY (store, number))
+            store text NOT NULL, revision bigint NOT NULL, number bigint NOT NULL,
+            bytes bytea NOT NULL, PRIMARY KEY (store, revision, number))
         """
     static let head = "SELECT id, revision, hash, fence FROM stet_head WHERE store = $1"
     static let fence = """
@@ -244,6 +302,21 @@ private enum Statement {
         WITH head AS (
             UPDATE stet_head SET revision = $5, hash = $6
             WHERE store = $1 AND revision = $2 AND hash = $3 AND fence = $4 RETURNING store)
+        INSERT INTO stet_entry (store, revision, hash, bytes)
+        SELECT head.store, entry.revision, entry.hash, entry.bytes
+        FROM head, unnest($7::bigint[], $8::bytea[], $9::bytea[])
+            AS entry (revision, hash, bytes)
+        """
+    static let appendReplacing = """
+        WITH head AS (
+            UPDATE stet_head SET revision = $5, hash = $6
+            WHERE store = $1 AND revision = $2 AND hash = $3 AND fence = $4 RETURNING store),
+        earlier AS (
+            UPDATE stet_entry SET bytes = entry.bytes
+            FROM head, unnest($10::bigint[], $11::bytea[], $12::bytea[])
+                AS entry (revision, hash, bytes)
+            WHERE stet_entry.store = head.store AND stet_entry.revision = entry.revision
+                AND stet_entry.hash = entry.hash)
         INSERT INTO stet_entry (store, revision, hash, bytes)
         SELECT head.store, entry.revision, entry.hash, entry.bytes
         FROM head, unnest($7::bigint[], $8::bytea[], $9::bytea[])
@@ -261,8 +334,23 @@ private enum Statement {
         INSERT INTO stet_head (store, id, revision, hash, fence) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (store) DO NOTHING
         """
-    static let insertBase = "INSERT INTO stet_base (store, number, bytes) VALUES ($1, $2, $3)"
-    static let base = "SELECT bytes FROM stet_base WHERE store = $1 AND number = $2"
+    static let insertBase = """
+        INSERT INTO stet_base (store, revision, number, bytes) VALUES ($1, $2, $3, $4)
+        """
+    static let base = """
+        SELECT bytes FROM stet_base WHERE store = $1 AND number = $2
+            AND revision = (SELECT max(revision) FROM stet_base WHERE store = $1)
+        """
+    static let laterBases = "SELECT count(*) FROM stet_base WHERE store = $1 AND revision >= $2"
+    static let deleteEarlierBases = """
+        DELETE FROM stet_base WHERE store = $1
+            AND revision < (SELECT max(revision) FROM stet_base WHERE store = $1)
+        """
+    static let firstEntry = """
+        SELECT coalesce(min(revision), 1) FROM stet_entry WHERE store = $1
+        """
+    static let deleteFirstEntries = "DELETE FROM stet_entry WHERE store = $1 AND revision <= $2"
+    static let hold = "UPDATE stet_head SET fence = fence WHERE store = $1 AND id = $2"
     static let deleteHead = """
         DELETE FROM stet_head WHERE store = $1 AND revision = $2 AND hash = $3 AND fence = $4
         """

@@ -26,18 +26,23 @@ final class PlantedJournal: SharedJournal {
 
     var name: String { journal.name }
 
-    func append(_ entries: [SharedJournalEntry], after head: SharedJournalHead) throws -> Bool {
+    func append(
+        _ entries: [SharedJournalEntry], replacing earlier: [SharedJournalEntry],
+        after head: SharedJournalHead
+    ) throws -> Bool {
         switch plant {
         case .appendsWithoutComparing:
             for entry in entries { try overwrite(entry) }
             return true
         case .acknowledgesBeforeTheCommit:
             let journal = journal
-            Thread.detachNewThread { _ = try? journal.append(entries, after: head) }
+            Thread.detachNewThread {
+                _ = try? journal.append(entries, replacing: earlier, after: head)
+            }
             return true
         case .takesNotificationsForData:
             for entry in entries { try notify(entry) }
-            return try journal.append(entries, after: head)
+            return try journal.append(entries, replacing: earlier, after: head)
         }
     }
 
@@ -112,6 +117,12 @@ final class PlantedJournal: SharedJournal {
 
     func readBase(_ receive: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
         try journal.readBase(receive)
+    }
+
+    func replaceBase(
+        by path: String, at head: SharedJournalHead, removingEntriesThrough last: Revision
+    ) throws {
+        try journal.replaceBase(by: path, at: head, removingEntriesThrough: last)
     }
 
     func remove(at head: SharedJournalHead) throws -> Bool { try journal.remove(at: head) }

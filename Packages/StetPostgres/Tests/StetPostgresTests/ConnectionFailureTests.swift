@@ -4,15 +4,6 @@ import StetMachines
 import StetPostgres
 import Testing
 
-extension PostgresServer {
-    /// A server that no test stops.
-    fileprivate static let steady: Result<PostgresServer, any Error> = Result {
-        let server = try PostgresServer()
-        atexit { if case .success(let server) = PostgresServer.steady { server.remove() } }
-        return server
-    }
-}
-
 /// What a journal does when its connection or its database fails in the middle.
 @Suite(.serialized) struct ConnectionFailureTests {
     private let server: PostgresServer
@@ -43,16 +34,6 @@ extension PostgresServer {
             at: directory.appending(path: "\(node).stet").path, for: Item.self, journal: journal)
     }
 
-    private func insert(_ name: String, into store: Store) throws {
-        let context = store.context(author: "lala")
-        context.insert(Item(name: name))
-        try context.save()
-    }
-
-    private func names(_ store: Store) throws -> [String] {
-        try store.fetch(Item.self).sorted(by: \.name).values(of: \.name)
-    }
-
     @Test func aLongEntryThatNobodyReadsIsGivenUp() throws {
         let proxy = try proxy(to: server)
         defer { proxy.end() }
@@ -64,13 +45,13 @@ extension PostgresServer {
         let entry = SharedJournalEntry(
             revision: 1, hash: head.hash, bytes: [UInt8](repeating: 1, count: 2 << 20))
         let error = #expect(throws: SharedJournalError.self) {
-            try journal.append([entry], after: head)
+            try journal.append([entry], replacing: [], after: head)
         }
         #expect(error?.code == .outcomeUnknown)
         #expect(ContinuousClock.now - start < .seconds(60))
         proxy.set { $0.held = [] }
         #expect(try journal.fence()?.revision == 0)
-        #expect(try journal.append([entry], after: try #require(try journal.head())))
+        #expect(try journal.append([entry], replacing: [], after: try #require(try journal.head())))
         #expect(try journal.entries(after: 0, byteLimit: 1) == [entry])
     }
 
@@ -85,8 +66,8 @@ extension PostgresServer {
             proxy.set { $0.held = [] }
         }
         release.start()
-        try insert("apple", into: one)
-        #expect(try names(one) == ["apple"])
+        try one.insertItem("apple")
+        #expect(try one.itemNames() == ["apple"])
         #expect(
             try server.sql("SELECT count(*) FROM stet_entry WHERE store = '\(name)'") == "1")
     }
@@ -96,9 +77,9 @@ extension PostgresServer {
         defer { proxy.end() }
         let one = try open("one", journal())
         defer { one.close() }
-        try insert("apple", into: one)
+        try one.insertItem("apple")
         proxy.set { $0.heldByAppend = .requests }
-        let error = #expect(throws: UnknownOutcomeError.self) { try insert("pear", into: one) }
+        let error = #expect(throws: UnknownOutcomeError.self) { try one.insertItem("pear") }
         let id = try #require(error?.commit)
         // The node asks another way, while its request is still held.
         let path = directory.appending(path: "one.stet").path
@@ -107,7 +88,7 @@ extension PostgresServer {
         #expect(same.outcome(of: id) == .notCommitted)
         proxy.set { $0.held = [] }
         usleep(200_000)
-        #expect(try names(same) == ["apple"])
+        #expect(try same.itemNames() == ["apple"])
         #expect(try journal(through: false).head()?.revision == 1)
     }
 
@@ -143,14 +124,14 @@ extension PostgresServer {
         #expect(
             failure is UnknownOutcomeError
                 || (failure as? StoreError)?.code == .journalUnavailable)
-        #expect(try self.names(one) == names.sorted())
+        #expect(try self.one.itemNames() == names.sorted())
         try? server.setFull(false)
         try server.startUnlessItRuns()
         try insert(1_000)
-        #expect(try self.names(one) == names.sorted())
+        #expect(try self.one.itemNames() == names.sorted())
         let late = try open("late", .postgres(server.connection, store: name))
         defer { late.close() }
-        #expect(try self.names(late) == names.sorted())
+        #expect(try self.late.itemNames() == names.sorted())
         #expect(try one.verify().problems == [])
     }
 
@@ -167,28 +148,28 @@ extension PostgresServer {
         defer { proxy.end() }
         let (one, other) = (try open("one", journal()), try open("other", journal()))
         defer { for store in [one, other] { store.close() } }
-        try insert("apple", into: one)
+        try one.insertItem("apple")
         try await other.refresh()
         let position = try primary.sql("SELECT pg_current_wal_flush_lsn()")
         while try standby.sql("SELECT pg_last_wal_replay_lsn() >= '\(position)'") != "t" {}
         try standby.stop("fast")
         // The other node does not get the commit that the standby lacks.
         other.close()
-        try insert("pear", into: one)
+        try one.insertItem("pear")
         try primary.kill()
         try standby.start()
         try standby.promote()
         proxy.move(to: standby.socket)
-        let error = #expect(throws: StoreError.self) { try insert("plum", into: one) }
+        let error = #expect(throws: StoreError.self) { try one.insertItem("plum") }
         #expect(error?.code == .journalDiverged)
-        #expect(try names(one) == ["apple", "pear"])
+        #expect(try one.itemNames() == ["apple", "pear"])
         let again = try open("other", journal())
         defer { again.close() }
-        try insert("plum", into: again)
-        #expect(try names(again) == ["apple", "plum"])
+        try again.insertItem("plum")
+        #expect(try again.itemNames() == ["apple", "plum"])
         let refresh = await #expect(throws: StoreError.self) { try await one.refresh() }
         #expect(refresh?.code == .journalDiverged)
-        #expect(try names(one) == ["apple", "pear"])
+        #expect(try one.itemNames() == ["apple", "pear"])
         #expect(try one.verify().problems == [])
     }
 }
