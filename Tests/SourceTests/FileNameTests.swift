@@ -20,6 +20,7 @@ import Testing
         "Sources/Stet/Store/Confirmers.swift",
         "Sources/StetCLI/Commands/CopyCommands.swift",
         "Sources/StetCLI/Commands/HistoryCommands.swift",
+        "Sources/StetCLI/Commands/JournalCommands.swift",
         "Sources/StetCLI/Commands/RetentionCommands.swift",
         "Sources/StetCLI/Commands/UndoCommands.swift",
         "Sources/StetCLI/Exchange/NumberText.swift",

@@ -109,13 +109,7 @@ extension Store {
     /// - Throws: `StoreError`.
     /// - Complexity: O(entries to be removed + commits on stacks), in bounded memory.
     public func requestTrim(before revision: Revision) throws -> DestructiveAction {
-        let last = revision.previous ?? .zero
-        let plan = try file.read { try TrimPlan(through: last, $0) }
-        let loss = DestructiveAction.HistoryLoss(plan).destruction(
-            "Trim", Sentence("Trim the journal of {limit}?", limit: path), configuration.messages)
-        return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
-            try StoreNode(file).trim(through: plan.floor)
-        }
+        try DestructiveAction(trimming: self, before: revision)
     }
 
     /// Returns an action that lists the past values of some attributes of an object, and redacts
@@ -220,6 +214,18 @@ extension Store {
 }
 
 extension DestructiveAction {
+    /// An action that removes the first commits from the journal of a store.
+    fileprivate init(trimming store: Store, before revision: Revision) throws {
+        let file = store.file
+        let plan = try file.read { try TrimPlan(through: revision.previous ?? .zero, $0) }
+        let loss = DestructiveAction.HistoryLoss(plan).destruction(
+            "Trim", Sentence("Trim the journal of {limit}?", limit: store.path),
+            store.configuration.messages)
+        self.init(plan: loss, logger: store.configuration.logger) {
+            try StoreNode(file).trim(through: plan.floor)
+        }
+    }
+
     fileprivate init<M: Model>(
         redacting ids: [ObjectID], _ type: M.Type, _ properties: [PartialKeyPath<M.Snapshot>],
         in store: Store, _ title: Sentence

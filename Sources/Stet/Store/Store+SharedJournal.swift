@@ -23,7 +23,7 @@ extension Store {
     /// Replaces the copy of the store from which new nodes begin by one of this node, so that they
     /// need only the entries after it.
     ///
-    /// Trimming and redacting do so, too. Other nodes save meanwhile.
+    /// Trimming and redacting do so, too. Nodes can save while it works.
     ///
     /// - Throws: `StoreError`: `.sharedJournal` when the store has no shared journal,
     ///   `.journalUnavailable` when that cannot be reached or does not permit it; nothing was

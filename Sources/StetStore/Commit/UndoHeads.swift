@@ -154,3 +154,14 @@ extension CommitWriter {
         return try file.journal.description(of: revision, in: transaction).attributes.group == group
     }
 }
+
+extension Envelope {
+    /// Returns whether the entry can be on a stack whose last entry is `last`, in a journal that
+    /// begins after `floor`.
+    ///
+    /// The stack may end at the entry: the store that made it may have trimmed more than this copy
+    /// of the journal, and discarded a step of which it had not everything any more.
+    func isAbove(_ last: Revision, _ floor: Revision) -> Bool {
+        below == .zero || max(below, floor) == max(last, floor)
+    }
+}

@@ -52,7 +52,7 @@ public protocol SharedJournal: Sendable {
     /// that of this revision or a later one, and removes the entries up to another one; all or
     /// nothing.
     ///
-    /// Nodes append meanwhile.
+    /// Nodes append while it works.
     ///
     /// - Parameters:
     ///   - path: The new copy.

@@ -70,10 +70,11 @@ struct EntryReplay {
         let owner = UndoOwner(author: author, scope: commit.scope)
         let before = try owner.heads(in: transaction.reading)
         var heads = before
-        let floor = try JournalFloor.read(in: transaction.reading)?.revision ?? .zero
         let purpose = try file.journal.purpose(
-            of: commit, owner, after: floor, in: transaction.reading)
-        guard heads.move(for: purpose, commit.revision) == commit.envelope.below else {
+            of: commit, owner, after: .zero, in: transaction.reading)
+        let floor = try JournalFloor.read(in: transaction.reading)?.revision ?? .zero
+        let below = heads.move(for: purpose, commit.revision)
+        guard commit.envelope.isAbove(below, floor) else {
             throw DecodingFailure(
                 "revision \(commit.revision) names another one below it than its author's last")
         }

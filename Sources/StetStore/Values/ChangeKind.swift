@@ -26,7 +26,8 @@ public enum Cause: Sendable, Hashable {
     case discard(of: Revision)
     /// The commit imports objects from a file; it is on no stack.
     case `import`
-    /// The commit changes no object: it lets all nodes of a shared journal remove the first commits.
+    /// The commit changes no object: it lets all nodes of a shared journal remove the first
+    /// commits.
     case trim
     /// The commit changes no object: it lets all nodes of a shared journal redact values.
     case redaction

@@ -21,23 +21,25 @@ extension Verification {
             note("Revision \(commit.revision) takes \(subject) from a stack that it is not on.")
         default: break
         }
-        if heads.move(for: purpose, commit.revision) != known(envelope.below) {
+        let below = heads.move(for: purpose, commit.revision)
+        if !envelope.isAbove(below, floor?.revision ?? .zero) {
             note("Revision \(commit.revision) names another one below it than its author's last.")
         }
         stacks[owner] = heads
         try foldGroup(commit)
     }
 
-    /// Compares the group flag of an entry with the entry below it, if that still exists.
+    /// Checks that an entry that continues a group is above one of it, if that still exists.
+    ///
+    /// One that begins a group may be above one of it, too, which its store had trimmed.
     private mutating func foldGroup(_ commit: Commit) throws {
         let envelope = commit.envelope
-        var isOfGroup = false
-        if envelope.below > .zero {
-            if known(envelope.below) == .zero { return }
-            let (_, attributes) = try file.journal.description(of: envelope.below, in: transaction)
-            isOfGroup = commit.group != nil && attributes.group == commit.group
-        }
-        if envelope.continuesGroup != isOfGroup {
+        guard envelope.continuesGroup, envelope.below == .zero || known(envelope.below) > .zero
+        else { return }
+        let group =
+            try envelope.below == .zero
+            ? nil : file.journal.description(of: envelope.below, in: transaction).attributes.group
+        if group == nil || group != commit.group {
             note("Revision \(commit.revision) says another group of the one below it.")
         }
     }

@@ -26,6 +26,19 @@ import Testing
         #expect(isHealthy)
     }
 
+    @Test func aNodeKeepsTheHistoryShort() async throws {
+        var configuration = Store.Configuration()
+        configuration.retention = .count(1_000_000)
+        let store = try Store.open(
+            at: directory.file("one"), for: Notebook.self, Article.self, journal: journal,
+            configuration: configuration)
+        let context = store.context()
+        context.insert(Notebook(name: "Swift"))
+        try await context.save()
+        try await store.renewBase()
+        #expect(journal.baseRevision == 1)
+    }
+
     @Test func aStoreMoves() throws {
         let path = directory.file("one")
         try Store.open(at: path, for: Notebook.self, Article.self).close()

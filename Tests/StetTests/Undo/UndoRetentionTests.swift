@@ -1,6 +1,7 @@
 import Foundation
 import Stet
 import StetStore
+import StetTestSupport
 import Testing
 
 /// Cases 24 and 25 of the contract: commits of which the journal has not everything any more.
@@ -121,6 +122,57 @@ struct UndoRetentionTests {
         try desk.store.redo(author: "a")
         #expect(try desk.value(article, "title") == .string("three"))
         try desk.reopen()
+    }
+
+    @Test("U24 A store that was trimmed is restored with its stacks", arguments: [false, true])
+    func restoredStacks(trimsBeforeTheBase: Bool) async throws {
+        let store = desk.store
+        let shipped = TemporaryDirectory()
+        try title("a", "two")
+        try title("a", "three")
+        if trimsBeforeTheBase {
+            try trim(before: 3)
+            try await store.ship(to: shipped.path)
+            try await store.undo(author: "a")
+        } else {
+            try await store.ship(to: shipped.path)
+            try title("a", "four")
+            try await store.ship(to: shipped.path)
+            try trim(before: 4)
+            try await store.undo(author: "a")
+            #expect(try store.discardUndo(author: "a") == [3])
+        }
+        try title("a", "last")
+        try await store.ship(to: shipped.path)
+        let path = shipped.file("restored.stet")
+        let report = try await Store.restore(from: shipped.path, to: path)
+        #expect(report.problems == [])
+        #expect(try desk.store.verify().problems == [])
+        let restored = try Store.open(at: path, for: Ledger.models)
+        let stack = try restored.undoStack(author: "a")
+        #expect(stack.undo.map(\.label) == ["last"])
+        try await restored.undo(author: "a")
+        try await store.undo(author: "a")
+        let title = try restored.object(Article.self, id: article)?.title
+        #expect(try store.object(Article.self, id: article)?.title == title)
+    }
+
+    @Test("U24 A store that trimmed half of a group is restored")
+    func restoredGroup() async throws {
+        let store = desk.store
+        let shipped = TemporaryDirectory()
+        let group = UndoGroup()
+        try title("a", "two", group: group)
+        try await store.ship(to: shipped.path)
+        try trim(before: 3)
+        try title("a", "three", group: group)
+        try await store.ship(to: shipped.path)
+        let path = shipped.file("restored.stet")
+        let report = try await Store.restore(from: shipped.path, to: path)
+        #expect(report.problems == [])
+        let restored = try Store.open(at: path, for: Ledger.models)
+        #expect(try restored.undoStack(author: "a").undo.map(\.commits) == [[3], [2]])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("U25 A redacted entry is popped, and nothing is written", arguments: [0, 1, 2])

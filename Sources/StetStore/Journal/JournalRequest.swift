@@ -1,5 +1,5 @@
-/// A change of the journal itself, which all nodes of a shared journal carry out when they reach the
-/// commit that has it.
+/// A change of the journal itself, which all nodes of a shared journal carry out when they reach
+/// the commit that has it.
 package enum JournalRequest: Hashable, Sendable {
     /// Removes the commits up to a revision.
     case trim(through: Revision)
