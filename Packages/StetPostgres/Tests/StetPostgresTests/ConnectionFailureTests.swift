@@ -124,14 +124,14 @@ import Testing
         #expect(
             failure is UnknownOutcomeError
                 || (failure as? StoreError)?.code == .journalUnavailable)
-        #expect(try self.one.itemNames() == names.sorted())
+        #expect(try one.itemNames() == names.sorted())
         try? server.setFull(false)
         try server.startUnlessItRuns()
         try insert(1_000)
-        #expect(try self.one.itemNames() == names.sorted())
+        #expect(try one.itemNames() == names.sorted())
         let late = try open("late", .postgres(server.connection, store: name))
         defer { late.close() }
-        #expect(try self.late.itemNames() == names.sorted())
+        #expect(try late.itemNames() == names.sorted())
         #expect(try one.verify().problems == [])
     }
 
