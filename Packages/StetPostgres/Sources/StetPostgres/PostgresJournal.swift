@@ -14,12 +14,13 @@ public import Stet
 /// first store of a database creates them. A commit is one statement. Nodes wake each other by
 /// `NOTIFY` where the database has it, and ask repeatedly in any case.
 ///
-/// A value has one connection for commands and one for notifications, which it makes when they are
-/// needed, and again after they were lost.
+/// A journal has one connection for commands and one for notifications, which it makes when they are
+/// needed, and again after they were lost. Journals of one `PostgresDatabase` share connections.
 public final class PostgresJournal: SharedJournal {
     /// The name of the store in the database.
     public let store: String
-    private let connection: Connection
+    private let database: PostgresDatabase
+    private var connection: ConnectionPool { database.pool }
 
     /// Creates the journal of a store; nothing is connected yet.
     ///
@@ -29,9 +30,17 @@ public final class PostgresJournal: SharedJournal {
     ///   - store: The name of the store in the database.
     ///   - timeout: The time after which a statement without an answer is given up; 10 seconds by
     ///     default.
-    public init(_ connection: String, store: String, timeout: Duration = .seconds(10)) {
+    public convenience init(
+        _ connection: String, store: String, timeout: Duration = .seconds(10)
+    ) {
+        self.init(
+            store: store,
+            in: PostgresDatabase(connection, connectionLimit: 1, timeout: timeout))
+    }
+
+    init(store: String, in database: PostgresDatabase) {
         self.store = store
-        self.connection = Connection(connection, timeout: timeout)
+        self.database = database
     }
 
     /// The name of the store, without the connection.
@@ -264,7 +273,7 @@ public final class PostgresJournal: SharedJournal {
     /// Calls `wake` after appends of other nodes, until the returned object is released; returns
     /// nil when the database has no `LISTEN`, or cannot be reached.
     public func listen(_ wake: @escaping @Sendable () -> Void) -> AnyObject? {
-        Listener(connection, store: store, wake)
+        database.listener.listen(to: store, wake)
     }
 }
 
