@@ -23,6 +23,9 @@ let package = Package(
         .executableTarget(
             name: "stet-machines", dependencies: ["StetMachines", "StetPostgres"],
             path: "Tests/StetMachinesTool"),
+        .executableTarget(
+            name: "stet-nodes", dependencies: ["CLibpq", "StetMachines", "StetPostgres"],
+            path: "Benchmarks"),
         .testTarget(
             name: "StetPostgresTests",
             dependencies: ["StetMachines", "StetPostgres", "StetPostgresTool"]),

@@ -26,6 +26,20 @@ class RESTTests(TrackerTestCase):
         self.assertNotIn("assignee", read.json)
         self.assertEqual(self.get(f"/api/issues/{read.json['id']}").json, read.json)
 
+    def test_a_request_waits_for_the_revision_that_it_names(self):
+        key = self.create("To be awaited")
+        last = int(self.get(f"/api/issues/{key}").headers["Stet-Revision"])
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            waiting = pool.submit(self.get, f"/api/issues/{key}", Stet_Revision=str(last + 1))
+            edited = self.edit(key, title="Awaited")
+            self.assertEqual(int(edited.headers["Stet-Revision"]), last + 1)
+            answer = waiting.result()
+        self.assertEqual((answer.status, answer.json["title"]), (200, "Awaited"))
+        answer = self.get(f"/api/issues/{key}", Stet_Revision=str(last + 100))
+        self.assertEqual(answer.status, 503)
+        self.assertEqual(answer.json["title"], "This machine does not have that revision yet.")
+        self.assertEqual(self.get(f"/api/issues/{key}", Stet_Revision="x").status, 400)
+
     def test_a_refusal_names_everything_that_is_wrong(self):
         answer = self.send("POST", "/api/projects/ST/issues", {
             "title": "x", "state": "lost", "priority": "huge", "estimate": -1, "body": 7,

@@ -71,7 +71,9 @@ extension Tracker {
             router.add(
                 middleware: FileMiddleware(Bundle.module.bundlePath + "/Public", logger: logger))
             operations.add(to: router.group())
-            let people = router.group().add(middleware: AuthorMiddleware(store: store))
+            let people = router.group()
+                .add(middleware: RevisionMiddleware(store: store))
+                .add(middleware: AuthorMiddleware(store: store))
             API(store: store).add(to: people.group("api"))
             Pages(store: store).add(to: people)
             operations.addRestricted(

@@ -5,8 +5,13 @@ import Glibc
 package final class PostgresServer: Sendable {
     package let directory: String
     private let bin: String
+    private let isDurable: Bool
 
-    package init() throws {
+    /// Makes a server.
+    ///
+    /// - Parameter isDurable: Whether a commit waits for the disk.
+    package init(isDurable: Bool = false) throws {
+        self.isDurable = isDurable
         (directory, bin) = (try Self.makeDirectory(), try Self.binaries())
         try run("initdb", "-D", data, "-A", "trust", "-U", "stet", "-N", "--no-instructions")
         try start()
@@ -14,6 +19,7 @@ package final class PostgresServer: Sendable {
 
     /// Makes a standby, which follows a primary.
     package init(of primary: PostgresServer) throws {
+        isDurable = primary.isDurable
         (directory, bin) = (try Self.makeDirectory(), try Self.binaries())
         try run(
             "pg_basebackup", "-h", primary.directory, "-U", "stet", "-D", data, "-R", "-N", "-c",
@@ -23,6 +29,7 @@ package final class PostgresServer: Sendable {
 
     /// Makes a server with a small disk of its own, which needs the right to mount.
     package init(diskByteCount: Int) throws {
+        isDurable = false
         (directory, bin) = (try Self.makeDirectory(), try Self.binaries())
         try Self.run("/bin/mkdir", data)
         try Self.run(
@@ -92,7 +99,8 @@ package final class PostgresServer: Sendable {
             try run(
                 "pg_ctl", "-D", data, "-w", "-s", "-l", "\(directory)/log", "-o",
                 // A connection that says nothing would delay the server's end for a minute.
-                "-k \(directory) -c listen_addresses= -c fsync=off -c authentication_timeout=5s",
+                "-k \(directory) -c listen_addresses= -c fsync=\(isDurable ? "on" : "off") "
+                    + "-c authentication_timeout=5s",
                 "start")
         } catch {
             let log = try String(contentsOfFile: "\(directory)/log", encoding: .utf8)
