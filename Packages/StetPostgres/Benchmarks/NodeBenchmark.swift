@@ -172,8 +172,11 @@ struct NodeBenchmark {
         let database = PostgresDatabase(server.connection)
         let stores = try (0..<Self.storeCount).map { number in
             let name = UUID().uuidString
+            var configuration = Store.Configuration()
+            configuration.durability = .relaxed(within: .seconds(1))
             let store = try Store.open(
-                at: path(name), for: Item.self, journal: database.journal(of: name))
+                at: path(name), for: Item.self, journal: database.journal(of: name),
+                configuration: configuration)
             let context = store.context()
             context.insert(Item(name: "item"))
             try context.save()
@@ -218,8 +221,12 @@ struct NodeBenchmark {
 
     private func nodes(_ count: Int) throws -> [Store] {
         let name = UUID().uuidString
+        var configuration = Store.Configuration()
+        configuration.durability = .relaxed(within: .seconds(1))
         let nodes = try (0..<count).map { number in
-            try Store.open(at: path("\(name) \(number)"), for: Item.self, journal: journal(name))
+            try Store.open(
+                at: path("\(name) \(number)"), for: Item.self, journal: journal(name),
+                configuration: configuration)
         }
         if let first = nodes.first { try fill(first) }
         for node in nodes { while try node.revision() == 0 { sched_yield() } }

@@ -48,6 +48,33 @@ struct DetachCommand: StoreCommand {
     }
 }
 
+/// `stet remake`: makes a node anew.
+struct RemakeCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remake",
+        abstract: "Makes the file of a node anew from the shared journal.",
+        discussion: """
+            For a node that is damaged, or lacks commits that were trimmed. No process may have it \
+            open. The former file stays beside it, with .former at the end of its name: it alone \
+            has the node's durable subscriptions.
+            """)
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var journal: JournalOptions
+
+    func perform(_ output: Output) throws -> ExitCode {
+        let journal = try journal.openRequired(for: options.path)
+        try journal.remake(options.path)
+        let revision = try openStore().head().revision
+        try output.say(
+            text: "made anew at revision \(revision); the former file is \(options.path).former",
+            json: .object([
+                "former": .string("\(options.path).former"), "revision": .number(revision.number),
+            ]))
+        return .success
+    }
+}
+
 /// `stet renew-base`: replaces the copy from which new nodes begin.
 struct RenewBaseCommand: StoreCommand {
     static let configuration = CommandConfiguration(

@@ -15,6 +15,11 @@ extension Environment {
         EnvironmentRegistry.shared.isOpen(path)
     }
 
+    /// Returns whether any process has the file at `path` open.
+    package static func isInUse(_ path: String) throws(LMDBError) -> Bool {
+        try EnvironmentRegistry.shared.isInUse(path)
+    }
+
     /// Refuses a place where a file would be created while processes have an earlier one open.
     package static func refuseInUse(_ path: String) throws(LMDBError) {
         try EnvironmentRegistry.shared.refuseInUse(lockFileOf: path)

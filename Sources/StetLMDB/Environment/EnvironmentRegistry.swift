@@ -158,6 +158,18 @@ final class EnvironmentRegistry: Sendable {
         }
     }
 
+    /// Returns whether any process has the file at `path` open.
+    func isInUse(_ path: String) throws(LMDBError) -> Bool {
+        if isOpen(path) { return true }
+        do {
+            try FileLocks.refuseInUse(lockFileOf: path)
+            return false
+        } catch {
+            if error.code == LMDBError.moved { return true }
+            throw error
+        }
+    }
+
     /// Refuses to create a file at `path` where processes have an earlier one open.
     func refuseInUse(lockFileOf path: String) throws(LMDBError) {
         do {

@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import StetLMDB
 
@@ -108,8 +109,22 @@ struct NodeOpening {
 
     // MARK: A new node
 
+    /// The number of times that a copy is fetched while others trim the entries that follow it.
+    private static let fetchLimit = 10
+
     /// Makes the file from the copy that the journal has; returns false when there is none.
     private func fetchBase() throws -> Bool {
+        for _ in 1..<Self.fetchLimit {
+            do {
+                return try fetchPresentBase()
+            } catch let error as StoreError where error.code == .historyTrimmed {
+                // There is a later copy now.
+            }
+        }
+        return try fetchPresentBase()
+    }
+
+    private func fetchPresentBase() throws -> Bool {
         let draft = try Draft(of: path)
         defer { draft.remove() }
         var isThere = false
@@ -145,6 +160,41 @@ struct NodeOpening {
         guard try reading({ try journal.create(at: head, base: draft.path) }) else { return false }
         try StoreCreation.publishUnlessThere(draft)
         return true
+    }
+
+    /// Makes the file anew, and keeps the one that was there as `former`.
+    ///
+    /// - Throws: `StoreError`: `.storeBusy` when the file is in use, `.alreadyExists` when there is
+    ///   another former one, `.notFound` when the journal has no store; nothing was changed then.
+    static func remake(
+        _ path: String, former: String, _ journal: any SharedJournal
+    ) throws {
+        let new = NodeOpening(
+            path: "\(path).remade", journal: journal, configuration: StoreFile.Configuration())
+        func check() throws {
+            if try Environment.isInUse(path) {
+                throw StoreError(
+                    .storeBusy, path: path, message: "The store \(path) is open.",
+                    advice: "Close it in all processes first.")
+            }
+            if access(former, F_OK) == 0 { throw StoreCopier.alreadyExists(former) }
+        }
+        try check()
+        // One that a killed process has left is removed, too.
+        StoreFile.removeCopy(at: new.path)
+        defer { StoreFile.removeCopy(at: new.path) }
+        guard try new.fetchBase() else {
+            throw StoreError(
+                .notFound, path: path, message: "The shared journal \(journal.name) has no store.",
+                advice: "Nothing was changed. Check the names of the database and of the store.")
+        }
+        try NodeOpening(path: path, journal: journal, configuration: new.configuration).alone {
+            try check()
+            if try StoreFile.exists(path) { try FileSystem.rename(path, toUnused: former) }
+            StoreFile.removeCopy(at: path)
+            try FileSystem.rename(new.path, toUnused: path)
+            try FileSystem.syncDirectory(of: path)
+        }
     }
 
     // MARK: A node that was away

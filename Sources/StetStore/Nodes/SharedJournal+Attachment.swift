@@ -37,6 +37,25 @@ extension SharedJournal {
         }
     }
 
+    /// Makes the file of a node anew from this journal: for one that is damaged, or lacks commits
+    /// that were trimmed.
+    ///
+    /// The former file stays beside it, with `.former` at the end of its name; remove it. Only that
+    /// has the node's durable subscriptions, and commits that the journal does not have. Drafts
+    /// stay. After a failure a further call, or opening the node, completes the work.
+    ///
+    /// - Parameter path: The path of a node that no process has open; there need not be a file.
+    /// - Throws: `StoreError`: `.journalUnavailable`, `.storeBusy` when the file is in use,
+    ///   `.alreadyExists` when there is a former file already, `.notFound` when the journal has no
+    ///   store; nothing was changed then.
+    /// - Complexity: O(bytes of the journal's copy and of the entries after it), which are on the
+    ///   disk beside the former file.
+    public func remake(_ path: String) throws {
+        try StoreError.wrapping(path: path) {
+            try NodeOpening.remake(path, former: "\(path).former", self)
+        }
+    }
+
     /// Ends this journal: the file of the node at `path` continues as a store of its own.
     ///
     /// All other nodes can only be read from then on. After a failure a further call completes the

@@ -18,6 +18,8 @@ final class JournalFollower: Sendable {
         var isWorkingElsewhere: Bool { working.map { $0 != pthread_self() } ?? false }
     }
 
+    /// The pause while the journal gives hints, which may be lost.
+    private static let hintedPause = Duration.seconds(1)
     /// The longest pause after failures.
     private static let longestPause = Duration.seconds(5)
 
@@ -90,6 +92,11 @@ final class JournalFollower: Sendable {
         state.notify()
     }
 
+    /// The pause after a success.
+    private var usualPause: Duration {
+        state.withLock { $0.listening == nil } ? pause : max(pause, Self.hintedPause)
+    }
+
     private func run(_ follow: () -> Bool?) {
         listen()
         var current = pause
@@ -102,7 +109,7 @@ final class JournalFollower: Sendable {
             state.withLock { $0.working = nil }
             state.notify()
             guard let isDone = result else { return }
-            current = isDone ? pause : min(current * 2, Self.longestPause)
+            current = isDone ? usualPause : min(current * 2, Self.longestPause)
             if !isDone { listen() }
             state.wait(atMost: current) { !$0.isEnded && !$0.isHinted }
         }

@@ -269,7 +269,7 @@ package final class SharedLink: Sendable {
             message:
                 "The shared journal \(journal.name) does not have commit \(revision) any more, "
                 + "which the store \(path) lacks.",
-            advice: "Close the store and remove its files: the node is made anew from the journal.")
+            advice: "Close the store, and remake the node.")
     }
 
     private func diverged(_ what: String) -> StoreError {

@@ -37,6 +37,10 @@ import Testing
         try await context.save()
         try await store.renewBase()
         #expect(journal.baseRevision == 1)
+        store.close()
+        let path = directory.file("one")
+        try journal.remake(path)
+        #expect(throws: StoreError.self) { try journal.remake(path) }
     }
 
     @Test func aStoreMoves() throws {

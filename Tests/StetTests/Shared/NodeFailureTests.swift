@@ -217,4 +217,48 @@ struct NodeFailureTests {
         }
         #expect(error?.code == .journalDiverged)
     }
+
+    // MARK: Made anew
+
+    @Test func aDamagedNodeIsMadeAnew() throws {
+        let one = try nodes.open("one")
+        try one.saveNotebook("Swift")
+        let other = try nodes.open("other")
+        try other.saveNotebook("Linux")
+        other.close()
+        let path = nodes.path("other")
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.write(contentsOf: Data(repeating: 0xA5, count: 8_192))
+        try file.close()
+        let damaged = try Data(contentsOf: URL(fileURLWithPath: path))
+        #expect(throws: StoreError.self) { try nodes.open("other") }
+        try journal.remake(path)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: "\(path).former")) == damaged)
+        let again = try nodes.open("other")
+        #expect(try again.notebookNames == ["Linux", "Swift"])
+        try again.saveNotebook("macOS")
+        #expect(try again.verify().problems == [])
+        #expect(try nodes.files.allSatisfy { !$0.contains("remade") })
+    }
+
+    @Test func aNodeThatCannotBeMadeAnewStaysAsItIs() throws {
+        let one = try nodes.open("one")
+        try one.saveNotebook("Swift")
+        let busy = #expect(throws: StoreError.self) { try journal.remake(nodes.path("one")) }
+        #expect(busy?.code == .storeBusy)
+        one.close()
+        let path = nodes.path("one")
+        let unknown = #expect(throws: StoreError.self) { try MemoryJournal().remake(path) }
+        #expect(unknown?.code == .notFound)
+        journal.isDown = true
+        let unreachable = #expect(throws: StoreError.self) { try journal.remake(path) }
+        #expect(unreachable?.code == .journalUnavailable)
+        journal.isDown = false
+        try Data("former".utf8).write(to: URL(fileURLWithPath: "\(path).former"))
+        let present = #expect(throws: StoreError.self) { try journal.remake(path) }
+        #expect(present?.code == .alreadyExists)
+        #expect(try nodes.open("one").notebookNames == ["Swift"])
+        try journal.remake(nodes.path("new"))
+        #expect(try nodes.open("new").notebookNames == ["Swift"])
+    }
 }

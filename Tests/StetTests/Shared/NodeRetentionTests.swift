@@ -64,10 +64,8 @@ struct NodeRetentionTests {
         try one.requestTrim(before: 4).confirm()
         let error = #expect(throws: StoreError.self) { try nodes.open("away") }
         #expect(error?.code == .historyTrimmed)
-        #expect(error?.advice.contains("remove its files") == true)
-        for file in try nodes.files where file.hasPrefix("away") {
-            try FileManager.default.removeItem(atPath: nodes.directory.file(file))
-        }
+        #expect(error?.advice.contains("remake the node") == true)
+        try journal.remake(nodes.path("away"))
         let anew = try nodes.open("away")
         #expect(try anew.notebookNames == ["1", "2", "3", "4", "5"])
         try expectClean([anew])

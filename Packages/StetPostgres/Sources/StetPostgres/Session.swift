@@ -212,8 +212,11 @@ final class Session {
     /// Sends a notification without waiting for its result; a database without them is asked once.
     func notify(_ store: String) {
         guard canNotify, !isNotifying else { return }
-        isNotifying =
-            (try? send("SELECT pg_notify('\(Self.channel)', $1)", [.text(store)])) != nil
+        // The entries are on the disk; the notification need not wait for it, too.
+        let statement = """
+            SELECT set_config('synchronous_commit', 'off', true), pg_notify('\(Self.channel)', $1)
+            """
+        isNotifying = (try? send(statement, [.text(store)])) != nil
     }
 
     private func finishNotification() throws {

@@ -83,6 +83,8 @@ package struct FinalRecord: Codable, Hashable, Sendable {
     package var node: Int
     /// The tokens of all commits, in order.
     package var commits: [UInt64]
+    /// The tokens of those that redact values, and change no object.
+    package var redactions: [UInt64]
     package var state: MachineState
     /// The hash of the last commit.
     package var hash: String
@@ -92,9 +94,10 @@ package struct FinalRecord: Codable, Hashable, Sendable {
     package var isDiverged: Bool
 
     package init(
-        node: Int, commits: [UInt64], state: MachineState, hash: String, problems: [String],
-        isDiverged: Bool = false
+        node: Int, commits: [UInt64], redactions: [UInt64] = [], state: MachineState,
+        hash: String, problems: [String], isDiverged: Bool = false
     ) {
+        self.redactions = redactions
         (self.node, self.commits, self.state) = (node, commits, state)
         (self.hash, self.problems, self.isDiverged) = (hash, problems, isDiverged)
     }

@@ -120,6 +120,7 @@ struct NodeProcess: Sendable {
         var random = generator
         for _ in 0..<count {
             try await read(isFresh: Int.random(in: 0..<4, using: &random) == 0)
+            try await maintain(&random)
             let register = Int.random(in: 0..<MachineState.registerCount, using: &random)
             let value = Int(random.next() >> 16)
             let edit: Edit =
@@ -131,6 +132,27 @@ struct NodeProcess: Sendable {
             try await save(edit)
             try await Task.sleep(for: .microseconds(.random(in: 0..<40_000, using: &random)))
         }
+    }
+
+    /// Now and then redacts the former values of a register, or renews the copy for new nodes.
+    private func maintain(_ random: inout Splitter) async throws {
+        do {
+            switch Int.random(in: 0..<40, using: &random) {
+            case 0: try await store.renewBase()
+            case 1, 2:
+                let number = Int.random(in: 0..<MachineState.registerCount, using: &random)
+                guard
+                    let id = try store.fetch(Register.self, where: { $0.number == number })
+                        .ids().first
+                else { return }
+                try store.requestRedaction(of: Register.self, id: id, \.value).confirm()
+            default: break
+            }
+        } catch let error as StoreError
+            where [.journalUnavailable, .storeBusy, .valueInUse].contains(error.code)
+        {
+            // It may have been made; nobody waits for it.
+        } catch is UnknownOutcomeError {}
     }
 
     private func read(isFresh: Bool) async throws {
@@ -237,6 +259,7 @@ struct NodeProcess: Sendable {
                     .final(
                         FinalRecord(
                             node: configuration.node, commits: commits.map(\.id.token),
+                            redactions: commits.filter { $0.cause == .redaction }.map(\.id.token),
                             state: state, hash: commits.last?.hash ?? "",
                             problems: try store.verify().problems, isDiverged: isDiverged)))
                 store.close()

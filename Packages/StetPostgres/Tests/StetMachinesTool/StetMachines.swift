@@ -205,6 +205,7 @@ final class MachineCampaign {
                 counts[name, default: 0] += 1
             case .final(let final):
                 if final.isDiverged { counts["nodes diverged", default: 0] += 1 }
+                if final.node == 0 { counts["redactions", default: 0] += final.redactions.count }
             case .failure: break
             }
         }

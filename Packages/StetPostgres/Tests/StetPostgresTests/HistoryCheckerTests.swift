@@ -14,6 +14,8 @@ struct HistoryCheckerTests {
     /// Events beside those of the saves.
     private var others: [Event] = []
     private var problemsInTheEnd: [String] = []
+    /// Whether a last commit, which nobody has invoked, is said to redact values; nil for none.
+    private var lastIsRedaction: Bool?
 
     /// A save as it is in the journal, at the revision after its place.
     private struct Save {
@@ -62,11 +64,13 @@ struct HistoryCheckerTests {
             }
         }
         let last = state(UInt64(commits.count))
+        if lastIsRedaction != nil { commits.append(2) }
         for node in 0..<2 {
             events.append(
                 .final(
                     FinalRecord(
-                        node: node, commits: commits, state: last, hash: "1",
+                        node: node, commits: commits,
+                        redactions: lastIsRedaction == true ? [2] : [], state: last, hash: "1",
                         problems: problemsInTheEnd)))
         }
         return events
@@ -103,6 +107,14 @@ struct HistoryCheckerTests {
             read(1, 32...33, 4), read(0, 35...36, 3), read(1, 40...41, 4, isFresh: true),
         ]
         #expect(problems == [])
+    }
+
+    @Test mutating func aCommitThatNobodyHasInvokedMayRedactOnly() {
+        others = [read(1, 40...41, 5)]
+        lastIsRedaction = true
+        #expect(problems == [])
+        lastIsRedaction = false
+        #expect(problems.contains("nobody has invoked the save of revision 5"))
     }
 
     @Test mutating func anUnknownSaveMayBeMadeOrNot() {

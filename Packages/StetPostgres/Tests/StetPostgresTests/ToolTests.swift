@@ -78,6 +78,10 @@ struct ToolTests {
         let renewal = try run("renew-base", "one")
         #expect(renewal.status == 0)
         #expect(renewal.output == "new nodes begin with a copy of revision 3 or later\n")
+        let remade = try run("remake", "one")
+        #expect(remade.status == 0)
+        #expect(remade.output.hasPrefix("made anew at revision 3; the former file is"))
+        #expect(try run("remake", "one").status == 73)
     }
 
     @Test func mistakesAreReported() throws {
