@@ -205,6 +205,8 @@ struct NodeBenchmark {
                 try server.sql(
                     "SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'")) ?? 0
         }
+        // A session that is idle reports what it has done after 10 seconds.
+        Thread.sleep(forTimeInterval: 15)
         let before = try transactions()
         Thread.sleep(forTimeInterval: 10)
         let idle = (try transactions() - before) / 10

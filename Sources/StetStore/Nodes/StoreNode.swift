@@ -62,6 +62,9 @@ package struct StoreNode {
     }
 
     private func apply(_ entries: ArraySlice<JournalEntry>) throws {
+        // The writer may have written them in the meantime: nobody waits for its transaction.
+        let head = try file.head().revision
+        guard let last = entries.last, last.envelope.revision > head else { return }
         try file.environment.writeGrowing { transaction in
             var head = try Head.read(in: transaction.reading)
             // Another thread or process may have applied some of them.

@@ -6,6 +6,7 @@ import Foundation
 final class Listener: @unchecked Sendable {  // reached under `lock` only
     private struct Waker {
         let store: String
+        let journal: UInt64
         let wake: @Sendable () -> Void
     }
 
@@ -33,9 +34,11 @@ final class Listener: @unchecked Sendable {  // reached under `lock` only
 
     init(_ pool: ConnectionPool) { self.pool = pool }
 
-    /// Calls `wake` after notifications of a store, until the returned object is released; returns
-    /// nil when the database cannot be reached, or has no `LISTEN`.
-    func listen(to store: String, _ wake: @escaping @Sendable () -> Void) -> AnyObject? {
+    /// Calls `wake` after appends to a store by other journals, until the returned object is
+    /// released; returns nil when the database cannot be reached, or has no `LISTEN`.
+    func listen(
+        to store: String, for journal: UInt64, _ wake: @escaping @Sendable () -> Void
+    ) -> AnyObject? {
         lock.withLock {
             if !isRunning {
                 guard let session = makeSession() else { return nil }
@@ -43,7 +46,7 @@ final class Listener: @unchecked Sendable {  // reached under `lock` only
                 start(session)
             }
             lastNumber += 1
-            wakers[lastNumber] = Waker(store: store, wake: wake)
+            wakers[lastNumber] = Waker(store: store, journal: journal, wake: wake)
             return Registration(self, lastNumber)
         }
     }
@@ -56,7 +59,7 @@ final class Listener: @unchecked Sendable {  // reached under `lock` only
                 if current == nil {
                     current = makeSession()
                     // Notifications may have been missed.
-                    wake { _ in true }
+                    wake { _, _ in true }
                 }
                 guard let session = current else {
                     Thread.sleep(forTimeInterval: 1)
@@ -64,8 +67,14 @@ final class Listener: @unchecked Sendable {  // reached under `lock` only
                 }
                 do {
                     guard try session.isReadable(within: .milliseconds(500)) else { continue }
-                    let stores = Set(session.notifications())
-                    wake(stores.contains)
+                    let notifications = Set(session.notifications())
+                    wake { waker, isAlone in
+                        notifications.contains {
+                            // A node knows what it has appended itself.
+                            $0.store == waker.store
+                                && !($0.sender == waker.journal && isAlone)
+                        }
+                    }
                 } catch {
                     current = nil
                 }
@@ -81,8 +90,12 @@ final class Listener: @unchecked Sendable {  // reached under `lock` only
         }
     }
 
-    private func wake(_ isMeant: (String) -> Bool) {
-        let all = lock.withLock { wakers.values.filter { isMeant($0.store) } }
+    /// Wakes some; a waker is alone when no other one has the same journal.
+    private func wake(_ isMeant: (_ waker: Waker, _ isAlone: Bool) -> Bool) {
+        let all = lock.withLock {
+            let counts = wakers.values.reduce(into: [:]) { $0[$1.journal, default: 0] += 1 }
+            return wakers.values.filter { isMeant($0, counts[$0.journal] == 1) }
+        }
         for waker in all { waker.wake() }
     }
 

@@ -20,6 +20,8 @@ public final class PostgresJournal: SharedJournal {
     /// The name of the store in the database.
     public let store: String
     private let database: PostgresDatabase
+    /// A number that no other journal has.
+    private let number = UInt64.random(in: .min ... .max)
     private var connection: ConnectionPool { database.pool }
 
     /// Creates the journal of a store; nothing is connected yet.
@@ -102,7 +104,7 @@ public final class PostgresJournal: SharedJournal {
                 return false
             }
             guard answer.changedCount == entries.count else { return false }
-            session.notify(store)
+            session.notify(Notification(store: store, sender: number))
             return true
         }
     }
@@ -273,7 +275,7 @@ public final class PostgresJournal: SharedJournal {
     /// Calls `wake` after appends of other nodes, until the returned object is released; returns
     /// nil when the database has no `LISTEN`, or cannot be reached.
     public func listen(_ wake: @escaping @Sendable () -> Void) -> AnyObject? {
-        database.listener.listen(to: store, wake)
+        database.listener.listen(to: store, for: number, wake)
     }
 }
 

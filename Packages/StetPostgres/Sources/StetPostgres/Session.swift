@@ -210,13 +210,13 @@ final class Session {
     private static let channel = "stet"
 
     /// Sends a notification without waiting for its result; a database without them is asked once.
-    func notify(_ store: String) {
+    func notify(_ notification: Notification) {
         guard canNotify, !isNotifying else { return }
         // The entries are on the disk; the notification need not wait for it, too.
         let statement = """
             SELECT set_config('synchronous_commit', 'off', true), pg_notify('\(Self.channel)', $1)
             """
-        isNotifying = (try? send(statement, [.text(store)])) != nil
+        isNotifying = (try? send(statement, [.text(notification.text)])) != nil
     }
 
     private func finishNotification() throws {
@@ -232,13 +232,15 @@ final class Session {
     /// Asks for notifications.
     func listen() throws { try run("LISTEN \(Self.channel)") }
 
-    /// Returns the stores of the notifications that have arrived.
-    func notifications() -> [String] {
-        var stores: [String] = []
+    /// Returns the notifications that have arrived.
+    func notifications() -> [Notification] {
+        var found: [Notification] = []
         while let notification = PQnotifies(handle) {
-            stores.append(String(cString: notification.pointee.extra))
+            if let one = Notification(String(cString: notification.pointee.extra)) {
+                found.append(one)
+            }
             PQfreemem(notification)
         }
-        return stores
+        return found
     }
 }
