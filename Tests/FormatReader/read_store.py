@@ -71,7 +71,7 @@ def read_relationship(data):
     return name, place if members == 1 else None
 
 def read_index(data):
-    data.take(2 if data.number(1) & 2 else 0)  # the version of the rules for words
+    data.take(2 if data.number(1) & 6 else 0)  # the version of the rules for texts
     data.take(data.number(1) * 3 + 2)
 
 def read_entity(data):

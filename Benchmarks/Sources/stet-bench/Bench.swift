@@ -43,10 +43,12 @@ enum Bench {
         let workloads = options.groups.contains(.peers) ? options.workloads : []
         let questions = options.groups.contains(.packages) ? PackageQuestion.allCases : []
         let searches = options.groups.contains(.words) ? WordSearch.allCases : []
+        let parts = options.groups.contains(.substrings) ? SubstringSearch.allCases : []
         let named =
             workloads.map { ($0.rawValue, $0.description(options)) }
             + questions.map { ($0.rawValue, $0.description) }
             + searches.map { ($0.rawValue, $0.description) }
+            + parts.map { ($0.rawValue, $0.description) }
         let works = named.map { name, description in
             "\(name)\(String(repeating: " ", count: 5 - name.count))\(description)"
         }
@@ -135,6 +137,10 @@ enum Bench {
         if options.groups.contains(.words) {
             let workloads = try WordWorkloads(options, directory: directory)
             for _ in rounds(options, "Words") { try workloads.run(&measurements) }
+        }
+        if options.groups.contains(.substrings) {
+            let workloads = try SubstringWorkloads(options, directory: directory)
+            for _ in rounds(options, "Substrings") { try workloads.run(&measurements) }
         }
         if options.groups.contains(.observation) {
             let workloads = try ObservationWorkloads(options, samples, directory: directory)

@@ -8,15 +8,17 @@ struct Options {
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
           --only       one workload, such as W2b, or one group: peers, reading, editing,
-                       members, contexts, packages, words, observation, feeds, growth
+                       members, contexts, packages, words, substrings, observation, feeds,
+                       growth
           --programs   those of the group peers that take turns, such as stet-logged,grdb;
                        all unless said otherwise
           --index      the index of an archive, a file Packages of Debian, for the groups
-                       packages and words; without it made-up ones of the same number
+                       packages, words and substrings; without it made-up ones of the same number
         """
 
     enum Group: String, CaseIterable {
-        case peers, reading, editing, members, contexts, packages, words, observation, feeds,
+        case peers, reading, editing, members, contexts, packages, words, substrings, observation,
+            feeds,
             growth
     }
 

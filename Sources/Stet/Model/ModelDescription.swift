@@ -149,9 +149,7 @@ struct DescribedProperty: Sendable {
         origin = PropertyOrigin(name: name)
         normalizers = options.compactMap(\.normalizer?.change)
         searchWeight = options.compactMap(\.searchWeight).last
-        indexes = options.compactMap(\.index).map { option in
-            _ModelIndex(isUnique: option.isUnique, [name], comparing: option.folding)
-        }
+        indexes = options.compactMap(\.index).map { _ModelIndex($0, name) }
         property = Property(
             name: name, type: T._SnapshotValue._valueType,
             elements: T._SnapshotValue._elementTypes, isOptional: T._SnapshotValue._isOptional,
@@ -227,17 +225,29 @@ public struct _ModelIndex: Sendable {
     private let isUnique: Bool
     private let properties: [String]
     private let folding: TextFolding
+    private let isOfSubstrings: Bool
 
     /// Creates an index over the properties with these names.
     public init(isUnique: Bool, _ properties: [String], comparing folding: TextFolding = []) {
         self.isUnique = isUnique
         self.properties = properties
         self.folding = folding
+        isOfSubstrings = false
+    }
+
+    /// Creates the index that an option of the property with a name declares.
+    fileprivate init(_ option: AttributeOption.Index, _ name: String) {
+        isUnique = option.isUnique
+        properties = [name]
+        folding = option.folding
+        isOfSubstrings = option.isOfSubstrings
     }
 
     /// Returns the index over one property with another name.
     fileprivate func named(_ name: String) -> _ModelIndex {
-        _ModelIndex(isUnique: isUnique, [name], comparing: folding)
+        _ModelIndex(
+            AttributeOption.Index(
+                isUnique: isUnique, folding: folding, isOfSubstrings: isOfSubstrings), name)
     }
 
     /// Returns the index of the entity; `names` contains the names of all properties, by slot.
@@ -245,15 +255,15 @@ public struct _ModelIndex: Sendable {
     /// In an index over several properties, the folding applies to those that are text.
     fileprivate func index(of described: [Property], _ names: [String]) -> EntityIndex {
         let isCompound = properties.count > 1
-        return EntityIndex(
-            properties.map { name in
-                let isText = described.contains { $0.name == name && $0.type == .string }
-                return EntityIndex.Part(
-                    // An unknown name gives an invalid slot, and opening the store refuses the
-                    // schema.
-                    slot: Slot(names.firstIndex(of: name) ?? names.count),
-                    folding: isCompound && !isText ? [] : folding)
-            }, isUnique: isUnique)
+        let parts = properties.map { name in
+            let isText = described.contains { $0.name == name && $0.type == .string }
+            return EntityIndex.Part(
+                // An unknown name gives an invalid slot, and opening the store refuses the schema.
+                slot: Slot(names.firstIndex(of: name) ?? names.count),
+                folding: isCompound && !isText ? [] : folding)
+        }
+        return isOfSubstrings
+            ? EntityIndex(substringsOf: parts[0].slot) : EntityIndex(parts, isUnique: isUnique)
     }
 }
 
@@ -262,17 +272,30 @@ private struct AnySendableKeyPath: Hashable, @unchecked Sendable {  // constant
     let keyPath: AnyKeyPath
 }
 
+/// A kind of index of a string, besides that of its value.
+public enum TextIndexKind: Sendable {
+    /// The parts of the string, by which `contains` finds it.
+    case substring
+}
+
 /// An option of an attribute: a rule, a normaliser, a stamp or an index.
 public struct AttributeOption: Sendable {
     var rule: Rule?
     var normalizer: (kind: Normalizer, change: @Sendable (Value) -> Value)?
     var stamp: Stamp?
-    var index: (isUnique: Bool, folding: TextFolding)?
+    var index: Index?
     var searchWeight: Double?
     var isHidden = false
     var isCounter = false
     /// The object by whose key the value is sealed.
     var seal: Seal?
+
+    /// An index that an option declares.
+    struct Index: Sendable {
+        var isUnique = false
+        var folding: TextFolding = []
+        var isOfSubstrings = false
+    }
 
     /// Keeps the value out of encoded snapshots and change sets, of debug text, of violations and
     /// of what `stet` prints: for password hashes, tokens and the like.
@@ -311,21 +334,37 @@ public struct AttributeOption: Sendable {
     ///
     /// Nil values are exempt. Text is compared as `String` compares it; -0 equals 0, and NaN equals
     /// NaN. Code 1551; the violation names the object that already has the value.
-    public static let unique = AttributeOption(index: (true, []))
+    public static let unique = AttributeOption(index: Index(isUnique: true))
 
     /// Requires that no two objects of the model have equal values, where text is compared with a
     /// folding.
     public static func unique(_ comparing: TextFolding) -> AttributeOption {
-        AttributeOption(index: (true, comparing))
+        AttributeOption(index: Index(isUnique: true, folding: comparing))
     }
 
     /// Adds an index by which objects are found by the value without reading every object.
-    public static let indexed = AttributeOption(index: (false, []))
+    public static let indexed = AttributeOption(index: Index())
 
     /// Adds an index by which objects are found by the value, where text is compared with a
     /// folding.
     public static func indexed(_ comparing: TextFolding) -> AttributeOption {
-        AttributeOption(index: (false, comparing))
+        AttributeOption(index: Index(folding: comparing))
+    }
+
+    /// Adds an index of the parts of a string.
+    ///
+    /// ```swift
+    /// @Attribute(.indexed(.substring)) var title: String
+    /// ```
+    ///
+    /// Queries with `contains`, `hasPrefix` and `hasSuffix` use it, also where they ignore case or
+    /// diacritics, if the text that they search for has at least three characters. A save writes an
+    /// entry for each three characters in succession that a changed string gains or loses. An
+    /// attribute can have this index and one of its values.
+    public static func indexed(_ kind: TextIndexKind) -> AttributeOption {
+        switch kind {
+        case .substring: AttributeOption(index: Index(isOfSubstrings: true))
+        }
     }
 
     /// Adds the words of a string to those that `matching(_:)` searches.

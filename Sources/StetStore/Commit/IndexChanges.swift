@@ -18,7 +18,7 @@ package struct IndexChanges: Sendable {
     private(set) var removed: [Entry] = []
     /// The added entries, in the order of their bytes.
     private(set) var added: [Entry] = []
-    /// The changes of the indexes of words.
+    /// The changes of the lists of words and trigrams.
     private(set) var texts = TextEdits()
 
     /// The approximate number of bytes in memory.
@@ -102,10 +102,10 @@ package struct IndexChanges: Sendable {
             }
             if isSame { return }
         }
-        if index.index.isText {
+        if index.index.hasLists {
             return texts.append(
-                index.number, id, try before.map(index.index.words),
-                try after.map(index.index.words))
+                index.number, id, try before.map(index.index.terms),
+                try after.map(index.index.terms))
         }
         let start = bytes.count
         let old: Entry? = if let before { try entry(index, id, before) } else { nil }

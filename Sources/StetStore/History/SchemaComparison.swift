@@ -258,7 +258,7 @@ extension Upcast {
     /// Returns whether the entries of an index can be kept as those of another one.
     fileprivate func keepsEntries(of old: EntityIndex, as new: EntityIndex) -> Bool {
         guard old.parts.count == new.parts.count, old.isUnique || !new.isUnique,
-            old.tokenizerVersion == new.tokenizerVersion
+            old.contents == new.contents, old.textVersion == new.textVersion
         else { return false }
         return zip(old.parts, new.parts).allSatisfy { oldPart, newPart in
             let (former, property) = (from.properties[oldPart.slot], to.properties[newPart.slot])

@@ -248,8 +248,8 @@ struct MigrationWriter {
         in transaction: borrowing WriteTransaction
     ) throws {
         guard let indexes else { return }
-        if index.index.isText {
-            texts.append(index.number, id, nil, try index.index.words(of: body))
+        if index.index.hasLists {
+            texts.append(index.number, id, nil, try index.index.terms(of: body))
             if texts.byteCount >= Self.textByteCount { try put(&texts, in: transaction) }
             return
         }

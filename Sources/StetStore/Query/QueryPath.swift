@@ -15,6 +15,8 @@ indirect enum QueryPath {
     case counted(Relationship, QueryNode.Comparison, Int, isExact: Bool)
     /// The objects that have the words of a search.
     case words(TextMatch, isExact: Bool)
+    /// The objects that have the trigrams of the texts that a property must contain.
+    case substrings(SubstringPath)
     /// The objects of any of these.
     case union([QueryPath])
 
@@ -26,6 +28,14 @@ indirect enum QueryPath {
         let text: String
         /// True when an object is in the ranges exactly if it satisfies the whole condition.
         var isExact: Bool
+    }
+
+    /// The trigrams of some texts in an index of substrings.
+    struct SubstringPath {
+        let index: NumberedIndex
+        /// The texts that the property must contain.
+        let texts: [String]
+        let search: TrigramSearch
     }
 
     /// A range of an index whose objects are in the order of a query.
@@ -78,6 +88,10 @@ indirect enum QueryPath {
             for id in try state.textSearch(match, entity).hits(state).ids where goesOn {
                 _ = try give(id)
             }
+        case .substrings(let path):
+            try path.search.forEachID(
+                in: state.reader.file.projection.tableOfIndexes, state.reader.transaction,
+                visit: state.visit, give)
         case .union(let paths):
             for path in paths where goesOn { try path.forEachID(state, entity, give) }
         }
@@ -128,7 +142,7 @@ indirect enum QueryPath {
 
     private var mayRepeat: Bool {
         switch self {
-        case .index, .references, .counted, .words: false
+        case .index, .references, .counted, .words, .substrings: false
         case .ids, .targets, .owners, .union: true
         }
     }
@@ -138,7 +152,7 @@ indirect enum QueryPath {
         switch self {
         case .ids: false
         case .union(let paths): paths.contains(where: \.asksLastCommit)
-        case .index, .references, .targets, .owners, .counted, .words: true
+        case .index, .references, .targets, .owners, .counted, .words, .substrings: true
         }
     }
 
@@ -148,7 +162,7 @@ indirect enum QueryPath {
         switch self {
         case .counted: true
         case .union(let paths): paths.contains(where: \.countsMembers)
-        case .ids, .index, .references, .targets, .owners, .words: false
+        case .ids, .index, .references, .targets, .owners, .words, .substrings: false
         }
     }
 
@@ -159,7 +173,7 @@ indirect enum QueryPath {
         case .references(_, _, let isExact), .targets(_, _, let isExact),
             .owners(_, _, let isExact), .counted(_, _, _, let isExact), .words(_, let isExact):
             isExact
-        case .ids, .union: false
+        case .ids, .substrings, .union: false
         }
     }
 

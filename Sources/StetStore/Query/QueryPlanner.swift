@@ -34,8 +34,13 @@ struct QueryPlanner {
     /// Returns all paths, in no particular order.
     func paths() throws -> [QueryPath] {
         var paths: [QueryPath] = []
-        for index in schema.indexes where index.entity == entity && !index.index.isText {
-            if let path = try indexPath(index) { paths.append(.index(path)) }
+        for index in schema.indexes where index.entity == entity {
+            switch index.index.contents {
+            case .values: if let path = try indexPath(index) { paths.append(.index(path)) }
+            case .substrings:
+                if let path = substringPath(index) { paths.append(.substrings(path)) }
+            case .words: break
+            }
         }
         for bound in bounds where bound.type == .reference {
             guard let values = bound.values, !values.contains(.null) else { continue }
@@ -86,7 +91,8 @@ struct QueryPlanner {
     func orderedRange(
         _ index: NumberedIndex, _ order: [QueryOrder]
     ) throws -> QueryPath.OrderedRange? {
-        guard index.entity == entity, !index.index.isText, Set(order.map(\.isDescending)).count == 1
+        guard index.entity == entity, !index.index.hasLists,
+            Set(order.map(\.isDescending)).count == 1
         else { return nil }
         let parts = index.index.parts
         let fixed = parts.count - order.count
@@ -122,6 +128,42 @@ struct QueryPlanner {
         }
         cover(bound, parts[fixed])
         return found(try bound.range(of: index, behind: prefix))
+    }
+
+    // MARK: Substrings
+
+    /// Returns the path by the trigrams of the texts that a property must contain; nil when there
+    /// are none, or all are too short.
+    private func substringPath(_ index: NumberedIndex) -> QueryPath.SubstringPath? {
+        let texts = searchedTexts(index)
+        guard index.index.isOfThisVersion, let search = TrigramSearch(index.number, texts) else {
+            return nil
+        }
+        return QueryPath.SubstringPath(index: index, texts: texts, search: search)
+    }
+
+    /// Returns the texts with which the property of an index must begin or end, or which it must
+    /// contain.
+    private func searchedTexts(_ index: NumberedIndex) -> [String] {
+        conjuncts.compactMap { conjunct in
+            guard case .text(_, let text, let part) = conjunct,
+                text.unfolded.node == .property(.root, slot: index.index.parts[0].slot),
+                case .constant(.string(let part)) = part.unfolded.node
+            else { return nil }
+            return part
+        }
+    }
+
+    /// The indexes of substrings that are of no use because the texts that the condition searches
+    /// for are too short, in words.
+    var shortSubstrings: [String] {
+        schema.indexes.compactMap { index in
+            guard index.entity == entity, index.index.isOfSubstrings,
+                substringPath(index) == nil, let text = searchedTexts(index).first
+            else { return nil }
+            let name = index.index.description(in: schema.entities[entity])
+            return "\(name): \"\(text)\" is too short"
+        }
     }
 
     // MARK: Joins

@@ -32,6 +32,7 @@ extension QueryRun {
         case .scan:
             let count = try state.reader.recordCount(ofEntity: query.entity)
             lines.append("look at all \(count) records of \(entity.name)")
+            lines += try passedOver(count)
         }
         if query.condition != .everything {
             lines.append("test: \(query.condition.text(state.schema, entity))")
@@ -51,6 +52,16 @@ extension QueryRun {
     /// Runs the query and returns how it was executed, in words and numbers.
     package func analysis() throws -> String {
         try state.analysis(explanation) { try rows().count }
+    }
+
+    /// Returns why indexes of substrings are not used, in words; one line for each.
+    private func passedOver(_ recordCount: Int) throws -> [String] {
+        if try state.isFarBehind(recordCount: recordCount) { return [] }
+        let longer = try planner.paths().compactMap { path in
+            guard case .substrings = path else { return nil as String? }
+            return "\(words(path)): more than \(most(of: recordCount)), which is not worth it"
+        }
+        return longer + planner.shortSubstrings
     }
 
     private func words(_ path: QueryPath) -> String {
@@ -74,6 +85,11 @@ extension QueryRun {
         case .counted(let relationship, let comparison, let number, _):
             return "numbers of \(relationship.name): \(comparison.symbol) \(number)"
         case .words(let match, _): return "words: \"\(match.query.text)\""
+        case .substrings(let path):
+            let texts = path.texts.map { "\"\($0)\"" }.joined(separator: " and ")
+            let count = path.search.count
+            return "\(path.index.index.description(in: entity)): \(count) "
+                + (count == 1 ? "trigram" : "trigrams") + " of \(texts)"
         case .union(let paths): return paths.map(words).joined(separator: "; or ")
         }
     }

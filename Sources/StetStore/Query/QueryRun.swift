@@ -83,12 +83,9 @@ package struct QueryRun {
         if !isCount, let access = try mostMembers() { return access }
         let ordered = isFarBehind ? nil : try orderedIndex()
         if !isCount, let ordered, ordered.isWhole { return .ordered(ordered) }
-        // Above this count, scanning everything, or walking in order up to the limit, is cheaper;
-        // but a test of members reads more than the object.
-        let share = query.condition.readsMembers ? 1 : 4
+        // Above this count, scanning everything, or walking in order up to the limit, is cheaper.
         let most =
-            ordered == nil
-            ? max(recordCount / share, 64) : min(query.end, recordCount) * 4 + 64
+            ordered == nil ? most(of: recordCount) : min(query.end, recordCount) * 4 + 64
         var limit = min(paths.count == 1 || paths.contains(where: \.isSingle) ? most : 64, most)
         while !paths.isEmpty {
             for (place, path) in paths.enumerated() {
@@ -102,6 +99,12 @@ package struct QueryRun {
             limit = min(limit * 8, most)
         }
         return ordered.map(Access.ordered) ?? .scan
+    }
+
+    /// Returns the greatest number of objects that are not found faster by reading all records; but
+    /// a test of members reads more than the object.
+    func most(of recordCount: Int) -> Int {
+        max(recordCount / (query.condition.readsMembers ? 1 : 4), 64)
     }
 
     /// Removes objects that another path does not find, if reading that path costs less than the

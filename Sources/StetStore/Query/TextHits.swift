@@ -55,7 +55,7 @@ final class TextHits {
         self.match = match
         self.index = index
         entity = schema.entities[index.entity]
-        try index.index.checkTokenizer(in: entity)
+        try index.index.checkVersion(in: entity)
         weights = index.index.parts.map { part in
             match.attributes.first { $0.slot == part.slot }?.weight ?? 0
         }

@@ -55,11 +55,25 @@ extension EntityIndex {
         return key.bytes
     }
 
+    /// Returns the parts of an object's texts, for an index that has a list for each.
+    ///
+    /// - Throws: `DecodingFailure`, also when the index is of another version.
+    func terms(of body: RecordBody) throws(DecodingFailure) -> any TextTerms {
+        if isText { return try words(of: body) }
+        try checkVersion(in: body.entity)
+        var trigrams = TextTrigrams()
+        for part in parts {
+            guard case .bytes(let text)? = try body.cell(part.slot) else { continue }
+            trigrams.append(text)
+        }
+        return trigrams
+    }
+
     /// Returns the words of an object, for an index of words.
     ///
     /// - Throws: `DecodingFailure`, also when the index is of another version of the tokeniser.
     func words(of body: RecordBody) throws(DecodingFailure) -> TextWords {
-        try checkTokenizer(in: body.entity)
+        try checkVersion(in: body.entity)
         var words = TextWords()
         for (attribute, part) in parts.enumerated() {
             guard case .bytes(let text)? = try body.cell(part.slot) else { continue }
@@ -68,9 +82,9 @@ extension EntityIndex {
         return words
     }
 
-    /// - Throws: `DecodingFailure` when the index is of another version of the tokeniser.
-    func checkTokenizer(in entity: Entity) throws(DecodingFailure) {
-        if tokenizerVersion == TextTokenizer.version { return }
+    /// - Throws: `DecodingFailure` when texts were split by other rules than those of this process.
+    func checkVersion(in entity: Entity) throws(DecodingFailure) {
+        if isOfThisVersion { return }
         throw DecodingFailure(
             "the \(description(in: entity)) of \(entity.name) were indexed with another version of "
                 + "Unicode or Stet: open the store with its application, which renews the index")

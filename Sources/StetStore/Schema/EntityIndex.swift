@@ -18,27 +18,63 @@ public struct EntityIndex: Hashable, Sendable {
     public let parts: [Part]
     /// True when no two objects may have equal values; nil is never equal to nil.
     public let isUnique: Bool
-    /// The version of the tokeniser that splits texts into words; nil for an index of whole values.
-    package let tokenizerVersion: UInt16?
+    /// The parts of the values that the index contains.
+    package let contents: Contents
+    /// The version of the rules by which texts are split; nil for an index of whole values.
+    package let textVersion: UInt16?
+
+    /// The parts of values that an index contains; the numbers are those of a stored schema.
+    package enum Contents: UInt8, Sendable {
+        /// Whole values, in order.
+        case values = 0
+        /// The words of texts, each with the list of its objects.
+        case words = 2
+        /// The trigrams of texts, each with the list of its objects.
+        case substrings = 4
+
+        /// The version of the rules by which this process splits texts; nil for whole values.
+        fileprivate var version: UInt16? {
+            switch self {
+            case .values: nil
+            case .words: TextTokenizer.version
+            case .substrings: TextTrigrams.version
+            }
+        }
+    }
 
     /// Creates an index.
     public init(_ parts: [Part], isUnique: Bool = false) {
-        self.init(parts, isUnique: isUnique, tokenizerVersion: nil)
+        self.init(parts, isUnique: isUnique, .values, version: nil)
     }
 
     /// Creates an index of the words of texts; the order of the properties does not matter.
     public init(words slots: [Slot]) {
-        self.init(slots.sorted().map { Part(slot: $0) }, tokenizerVersion: TextTokenizer.version)
+        let parts = slots.sorted().map { Part(slot: $0) }
+        self.init(parts, .words, version: Contents.words.version)
     }
 
-    fileprivate init(_ parts: [Part], isUnique: Bool = false, tokenizerVersion: UInt16?) {
+    /// Creates an index of the substrings of a text.
+    public init(substringsOf slot: Slot) {
+        self.init([Part(slot: slot)], .substrings, version: Contents.substrings.version)
+    }
+
+    fileprivate init(
+        _ parts: [Part], isUnique: Bool = false, _ contents: Contents, version: UInt16?
+    ) {
         self.parts = parts
         self.isUnique = isUnique
-        self.tokenizerVersion = tokenizerVersion
+        self.contents = contents
+        textVersion = version
     }
 
     /// True for an index of the words of texts, which `matching` searches.
-    public var isText: Bool { tokenizerVersion != nil }
+    public var isText: Bool { contents == .words }
+    /// True for an index of the substrings of a text, which `contains` uses.
+    public var isOfSubstrings: Bool { contents == .substrings }
+    /// True for an index of parts of texts, whose entries are lists of objects.
+    package var hasLists: Bool { contents != .values }
+    /// True when this process splits texts by the rules that the index was built with.
+    package var isOfThisVersion: Bool { textVersion == contents.version }
 }
 
 /// The options for comparing text in an index, beyond the comparison of `String`.
@@ -62,7 +98,7 @@ extension [EntityIndex] {
     func normalized() -> [EntityIndex] {
         var normalized: [EntityIndex] = []
         for index in sorted(by: { $0.precedes($1) })
-        where normalized.last?.parts != index.parts || normalized.last?.isText != index.isText {
+        where normalized.last?.parts != index.parts || normalized.last?.contents != index.contents {
             normalized.append(index)
         }
         return normalized
@@ -75,7 +111,7 @@ extension EntityIndex {
             return (one.slot, one.folding.rawValue) < (other.slot, other.folding.rawValue)
         }
         if parts.count != other.parts.count { return parts.count < other.parts.count }
-        if isText != other.isText { return other.isText }
+        if contents != other.contents { return contents.rawValue < other.contents.rawValue }
         return isUnique && !other.isUnique
     }
 
@@ -95,8 +131,9 @@ extension EntityIndex {
             if entity.isPresence(part.slot) {
                 return "\(label) is an embedded value, of which an index names a member"
             }
-            if isText, property.type != .string || isUnique || !part.folding.isEmpty {
-                return "\(label) is a \(property.typeDescription), which has no words to search"
+            if hasLists, property.type != .string || isUnique || !part.folding.isEmpty {
+                let parts = isText ? "words to search" : "substrings to index"
+                return "\(label) is a \(property.typeDescription), which has no \(parts)"
             }
             if ([property.type] + property.elements).contains(where: { !$0.isOrdered }) {
                 return "\(label) is a \(property.typeDescription), which has no order for an index"
@@ -115,7 +152,12 @@ extension EntityIndex {
         let names = parts.map { part in
             (entity.properties.element(at: part.slot)?.name ?? "?") + part.folding.description
         }
-        let kind = isText ? "words" : isUnique ? "unique" : "index"
+        let kind =
+            switch contents {
+            case .values: isUnique ? "unique" : "index"
+            case .words: "words"
+            case .substrings: "substrings"
+            }
         return "\(kind) (\(names.joined(separator: ", ")))"
     }
 }
@@ -173,11 +215,10 @@ extension Schema {
 
 extension EntityIndex {
     private static let unique: UInt8 = 1
-    private static let words: UInt8 = 2
 
     func encode(into buffer: inout ByteBuffer) {
-        buffer.append((isUnique ? Self.unique : 0) | (isText ? Self.words : 0))
-        if let tokenizerVersion { buffer.append(tokenizerVersion) }
+        buffer.append((isUnique ? Self.unique : 0) | contents.rawValue)
+        if let textVersion { buffer.append(textVersion) }
         buffer.append(UInt8(parts.count))
         for part in parts {
             buffer.append(UInt16(part.slot.index))
@@ -187,16 +228,16 @@ extension EntityIndex {
 
     init(decoding reader: inout ByteReader) throws(DecodingFailure) {
         let flags: UInt8 = try reader.read()
-        guard flags & ~(Self.unique | Self.words) == 0 else {
+        guard let contents = Contents(rawValue: flags & ~Self.unique) else {
             throw DecodingFailure("an index of a later format")
         }
-        let version: UInt16? = flags & Self.words == 0 ? nil : try reader.read()
+        let version: UInt16? = contents == .values ? nil : try reader.read()
         var parts: [Part] = []
         for _ in 0..<(try reader.read(UInt8.self)) {
             let slot: UInt16 = try reader.read()
             let folding: UInt8 = try reader.read()
             parts.append(Part(slot: Slot(slot), folding: TextFolding(rawValue: folding)))
         }
-        self.init(parts, isUnique: flags & Self.unique != 0, tokenizerVersion: version)
+        self.init(parts, isUnique: flags & Self.unique != 0, contents, version: version)
     }
 }

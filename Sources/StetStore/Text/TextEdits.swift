@@ -1,11 +1,11 @@
-/// The effect of a change set on the postings of indexes of words.
+/// The effect of a change set on the postings of indexes of words and of substrings.
 package struct TextEdits: Sendable {
     /// The change of one posting; `bytes` contains its key, followed by the new posting.
     private struct Edit {
         let start: Int
         let keyByteCount: Int
-        /// The number of bytes of the new posting; 0 when it is removed.
-        let postingByteCount: Int
+        /// The number of bytes of the new posting; nil when it is removed.
+        let postingByteCount: Int?
     }
 
     private var bytes: [UInt8] = []
@@ -34,19 +34,19 @@ package struct TextEdits: Sendable {
         key(offset).suffix(TextKey.idByteCount).withUnsafeBytes { ObjectID(bytes: $0) }
     }
 
-    /// Returns the new posting; empty when it is removed.
-    func posting(_ offset: Int) -> ArraySlice<UInt8> {
+    /// Returns the new posting; nil when it is removed.
+    func posting(_ offset: Int) -> ArraySlice<UInt8>? {
         let edit = edits[offset]
         let start = edit.start + edit.keyByteCount
-        return bytes[start..<start + edit.postingByteCount]
+        return edit.postingByteCount.map { bytes[start..<start + $0] }
     }
 
     // MARK: Collecting
 
-    /// Records the change of an object's words; `before` and `after` are nil when it does not
-    /// exist.
+    /// Records the change of an object's words or trigrams; `before` and `after` are nil when it
+    /// does not exist.
     package mutating func append(
-        _ number: Int, _ id: ObjectID, _ before: TextWords?, _ after: TextWords?
+        _ number: Int, _ id: ObjectID, _ before: (any TextTerms)?, _ after: (any TextTerms)?
     ) {
         var change = TextTotals()
         change.objectCount = (after == nil ? 0 : 1) - (before == nil ? 0 : 1)
@@ -63,19 +63,19 @@ package struct TextEdits: Sendable {
         after?.forEachPosting { word, posting in
             if old.removeValue(forKey: word) != posting { append(number, word, id, posting) }
         }
-        for word in old.keys { append(number, word, id, []) }
+        for word in old.keys { append(number, word, id, nil) }
     }
 
     private mutating func append(
-        _ number: Int, _ word: ArraySlice<UInt8>, _ id: ObjectID, _ posting: [UInt8]
+        _ number: Int, _ word: ArraySlice<UInt8>, _ id: ObjectID, _ posting: [UInt8]?
     ) {
         let start = bytes.count
         TextKey.append(number, word, to: &bytes)
         id.append(to: &bytes)
         edits.append(
             Edit(
-                start: start, keyByteCount: bytes.count - start, postingByteCount: posting.count))
-        bytes += posting
+                start: start, keyByteCount: bytes.count - start, postingByteCount: posting?.count))
+        if let posting { bytes += posting }
     }
 
     /// Sorts edits that were collected in the order of their objects.
@@ -85,11 +85,11 @@ package struct TextEdits: Sendable {
     }
 }
 
-/// The numbers by which searches of an index of words rank objects.
+/// The sums of an index of words, by which searches rank objects, or of trigrams.
 package struct TextTotals: Hashable, Sendable {
     /// The number of objects.
     package var objectCount = 0
-    /// The number of words of all objects.
+    /// The number of words, or of different trigrams, of all objects.
     package var wordCount = 0
 
     static func + (one: TextTotals, other: TextTotals) -> TextTotals {
@@ -99,8 +99,8 @@ package struct TextTotals: Hashable, Sendable {
     }
 }
 
-/// The keys of an index of words: its number, then 0 for the totals, or 1, a word, 0 and, unless
-/// the list of postings begins there, the first object of a chunk.
+/// The keys of an index of words or substrings: its number, then 0 for the totals, or 1, a word or
+/// trigram, 0 and, unless the list of postings begins there, the first object of a chunk.
 package enum TextKey {
     static let idByteCount = 16
     private static let totals: UInt8 = 0

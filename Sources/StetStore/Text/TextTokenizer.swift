@@ -17,14 +17,17 @@ package enum TextTokenizer {
     /// The version of the rules and of the Unicode tables in this process.
     ///
     /// An index of words is valid only with the version that it was built with.
-    package static let version: UInt16 = {
+    package static let version = rules << 8 | unicodeVersion
+
+    /// The version of the Unicode tables in this process: the major version × 4, plus the minor one.
+    package static let unicodeVersion: UInt16 = {
         var newest: UInt16 = 0
         // Every version of Unicode has assigned characters to these planes.
         for number in UInt32(0)..<0x2_0000 {
             guard let age = Unicode.Scalar(number)?.properties.age else { continue }
             newest = max(newest, UInt16(age.major) << 2 | UInt16(min(age.minor, 3)))
         }
-        return rules << 8 | newest
+        return newest
     }()
 
     /// Calls `body` with each word of a text in UTF-8, folded, and with the offsets of its bytes in

@@ -1,7 +1,7 @@
 package import StetLMDB
 
-/// The lists of postings of the indexes of words: for each word, the objects in which it occurs,
-/// sorted by id and split into chunks.
+/// The lists of postings of the indexes of words and substrings: for each word or trigram, the
+/// objects in which it occurs, sorted by id and split into chunks.
 package struct TextTree: Sendable {
     private let table: Table
 
@@ -170,8 +170,7 @@ private struct MergedPostings {
                 rest.removeFirst()
             }
             if rest.first?.id == id { rest.removeFirst() }
-            let posting = edits.posting(offset)
-            if !posting.isEmpty { append(id, posting) }
+            if let posting = edits.posting(offset) { append(id, posting) }
         }
         isAppended = stored.last.map { $0.id < edits.id(range.lowerBound) } ?? true
         postings += rest

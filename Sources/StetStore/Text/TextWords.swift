@@ -1,5 +1,5 @@
 /// The words of the searchable attributes of one object.
-package struct TextWords {
+package struct TextWords: TextTerms {
     /// A word; its attribute is the place among those of the index.
     private struct Word {
         let start: Int

@@ -1,48 +1,70 @@
 import StetLMDB
 
 /// The postings that follow from the texts of objects, compared with the stored ones.
+///
+/// Of each object only the number of its postings and a sum over them are kept, because an object
+/// has as many trigrams as characters.
 struct TextVerification {
-    /// An index of words, and what is expected of it.
+    /// The postings of an object that have not been found yet.
+    private struct Missing {
+        var count = 0
+        /// The sum of the hashes of lists and postings, which is 0 once all have been found.
+        var sum: UInt64 = 0
+    }
+
+    /// An index of words or substrings, and what is expected of it.
     private struct Expected {
         let name: String
+        /// The entries in the words of a message.
+        let terms: String
         var totals = TextTotals()
-        /// The postings, by the keys of their lists and their objects.
-        var postings: [[UInt8]: [UInt8]] = [:]
+        var objects: [ObjectID: Missing] = [:]
     }
 
     private var indexes: [Int: Expected] = [:]
-    /// The list of the last chunk, and the last object in it.
-    private var last: (list: [UInt8], id: ObjectID) = ([], .none)
+    /// The list of the last chunk, its hash, and the last object in it.
+    private var last: (list: [UInt8], hash: UInt64, id: ObjectID) = ([], 0, .none)
     /// The number of postings that the objects should have.
     private(set) var postingCount = 0
     private(set) var problems: [String] = []
 
     init(_ verification: borrowing Verification) throws {
-        for index in verification.file.schema.indexes where index.index.isText {
+        for index in verification.file.schema.indexes where index.index.hasLists {
             let entity = verification.file.schema.entities[index.entity]
             var expected = Expected(
-                name: "\(entity.name) \(index.index.description(in: entity))")
+                name: "\(entity.name) \(index.index.description(in: entity))",
+                terms: index.index.isText ? "words" : "trigrams")
             for (id, state) in verification.states[index.entity] {
                 let body = try verification.values(
                     of: state, index.entity, verification.file.history)
                 guard let body else { continue }
-                let words = try body.withUnsafeBytes {
-                    try index.index.words(of: RecordBody($0, of: entity))
+                let terms = try body.withUnsafeBytes {
+                    try index.index.terms(of: RecordBody($0, of: entity))
                 }
                 expected.totals.objectCount += 1
-                expected.totals.wordCount += words.count
-                words.forEachPosting { word, posting in
-                    var key = TextKey.list(index.number, Array(word))
-                    id.append(to: &key)
-                    expected.postings[key] = posting
+                expected.totals.wordCount += terms.count
+                var missing = Missing()
+                terms.forEachPosting { term, posting in
+                    let list = Self.hash(TextKey.list(index.number, Array(term)))
+                    missing.count += 1
+                    missing.sum &+= posting.withUnsafeBytes { Self.hash($0, in: list) }
                 }
+                expected.objects[id] = missing
+                postingCount += missing.count
             }
-            postingCount += expected.postings.count
             indexes[index.number] = expected
         }
     }
 
-    /// Returns whether a key belongs to an index of words.
+    private static func hash(_ list: [UInt8]) -> UInt64 {
+        list.withUnsafeBytes { Checksum.hash($0, seed: 0) }
+    }
+
+    private static func hash(_ posting: UnsafeRawBufferPointer, in list: UInt64) -> UInt64 {
+        Checksum.hash(posting, seed: list)
+    }
+
+    /// Returns whether a key belongs to an index of words or substrings.
     func takes(_ key: UnsafeRawBufferPointer) -> Bool {
         (try? IndexKey.number(of: key)).map { indexes[$0] != nil } ?? false
     }
@@ -72,7 +94,7 @@ struct TextVerification {
         _ name: String
     ) throws {
         let list = Array(try TextKey.list(of: key))
-        if list != last.list { last = (list, .none) }
+        if list != last.list { last = (list, Self.hash(list), .none) }
         var first = ObjectID.none
         if key.count > list.count {
             first = ObjectID(bytes: UnsafeRawBufferPointer(rebasing: key[list.count...]))
@@ -83,26 +105,25 @@ struct TextVerification {
                 problems.append("\(name) has an entry of \(id) at a wrong place.")
             }
             last.id = id
-            var wanted = list
-            id.append(to: &wanted)
-            let expected = indexes[number]?.postings.removeValue(forKey: wanted)
-            if expected?.elementsEqual(posting) != true {
-                problems.append("\(name) has an entry of \(id) that is not that of its words.")
-            }
+            indexes[number]?.objects[id, default: Missing()].count -= 1
+            indexes[number]?.objects[id, default: Missing()].sum &-= Self.hash(
+                posting, in: last.hash)
         }
     }
 
-    /// Notes what has not been found.
+    /// Notes the objects whose postings are not those of their texts.
     mutating func finish() {
         for (_, expected) in indexes.sorted(by: { $0.key < $1.key }) {
-            if expected.totals != TextTotals() {
-                problems.append("\(expected.name) misses its totals.")
+            let (name, terms) = (expected.name, expected.terms)
+            if expected.totals != TextTotals() { problems.append("\(name) misses its totals.") }
+            for (id, missing) in expected.objects.sorted(by: { $0.key < $1.key }) {
+                if missing.count > 0 {
+                    problems.append("\(name) misses \(terms) of \(id).")
+                } else if missing.count < 0 || missing.sum != 0 {
+                    problems.append(
+                        "\(name) has an entry of \(id) that is not that of its \(terms).")
+                }
             }
-            let ids = Set(
-                expected.postings.keys.map { key in
-                    key.suffix(16).withUnsafeBytes { ObjectID(bytes: $0) }
-                })
-            problems += ids.sorted().map { "\(expected.name) misses words of \($0)." }
         }
     }
 }

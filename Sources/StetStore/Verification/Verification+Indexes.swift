@@ -6,7 +6,7 @@ extension Verification {
     mutating func compareIndexes() throws {
         var expected: [[UInt8]: NumberedIndex] = [:]
         var holders: [[UInt8]: ObjectID] = [:]
-        for index in file.schema.indexes where !index.index.isText {
+        for index in file.schema.indexes where !index.index.hasLists {
             let entity = file.schema.entities[index.entity]
             for (id, state) in states[index.entity] {
                 guard let body = try values(of: state, index.entity, file.history) else { continue }

@@ -14,17 +14,34 @@ import Testing
         }
     }
 
+    @Model final class Part {
+        @Attribute(.searchable, .indexed(.substring)) var number: String
+
+        init(number: String) { self.number = number }
+    }
+
     private let directory = TemporaryDirectory()
     private let context: ManagedContext
 
     init() throws {
-        context = try Store.open(at: directory.file(), for: Essay.self).context()
+        context = try Store.open(at: directory.file(), for: Essay.self, Part.self).context()
         let texts = [
             ("Undo", "An edit session and its journal"), ("SQLite", "Undo, edit session, journal"),
             ("Été", "Die Straße; undo"),
         ]
         for (title, text) in texts { context.insert(Essay(title: title, text: text)) }
+        for number in ["6204-62RS", "6204-ZZ", "SKF 6205-62rs"] {
+            context.insert(Part(number: number))
+        }
         try context.save()
+    }
+
+    @Test func partsOfWordsAreFound() throws {
+        let bearings = try context.fetch(Part.self) {
+            $0.number.folded(.caseInsensitive).contains("-62rs")
+        }.all()
+
+        #expect(bearings.map(\.number) == ["6204-62RS", "SKF 6205-62rs"])
     }
 
     @Test func wordsAreFound() throws {

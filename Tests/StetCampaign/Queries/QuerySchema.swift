@@ -74,7 +74,7 @@ enum QuerySchema {
         EntityIndex([.init(slot: 0)]), EntityIndex([.init(slot: 1)]),
         EntityIndex([.init(slot: 2), .init(slot: 0)]),
         EntityIndex([.init(slot: 0, folding: .caseInsensitive)]),
-        EntityIndex([.init(slot: 1), .init(slot: 0)]),
+        EntityIndex([.init(slot: 1), .init(slot: 0)]), EntityIndex(substringsOf: 0),
     ]
 
     static let sampleIndexes: [EntityIndex] = {
@@ -94,7 +94,8 @@ enum QuerySchema {
             + compound.map { slots in EntityIndex(slots.map { EntityIndex.Part(slot: $0) }) }
             + [
                 EntityIndex([folded[0], .init(slot: 10)]),
-                EntityIndex([.init(slot: 15), folded[3]]),
+                EntityIndex([.init(slot: 15), folded[3]]), EntityIndex(substringsOf: 8),
+                EntityIndex(substringsOf: 9),
             ]
     }()
 }

@@ -91,8 +91,9 @@ protocol SampleBoxFields: _ModelFields where Object: SampleBox {
     @Attribute(.indexed) var whole: UInt = 0
     @Attribute(.indexed) var real: Double = 0
     @Attribute(.indexed) var size: Int?
-    @Attribute(.indexed) var text: String = ""
-    @Attribute(.indexed([.caseInsensitive, .diacriticInsensitive])) var note: String?
+    @Attribute(.indexed, .indexed(.substring)) var text: String = ""
+    @Attribute(.indexed([.caseInsensitive, .diacriticInsensitive]), .indexed(.substring))
+    var note: String?
     @Attribute(.indexed) var date: Date = Date(timeIntervalSinceReferenceDate: 0)
     var flag: Bool = false
     @Attribute(.indexed) var price: Decimal = Decimal(0)

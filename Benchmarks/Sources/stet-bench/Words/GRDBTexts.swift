@@ -33,12 +33,55 @@ struct GRDBTexts {
         try pool.write { try $0.execute(sql: "DROP TABLE words") }
     }
 
-    /// The number of bytes of the index.
-    func indexByteCount() throws -> Int {
+    /// Builds an index of trigrams, in one transaction, and lets it follow changes of the texts.
+    func buildTrigrams() throws {
+        try pool.write { database in
+            try database.execute(
+                sql: """
+                    CREATE VIRTUAL TABLE parts USING fts5(
+                        content, content = 'text', content_rowid = 'id', tokenize = "trigram",
+                        detail = 'none');
+                    INSERT INTO parts(parts) VALUES ('rebuild');
+                    CREATE TRIGGER text_changed AFTER UPDATE ON text BEGIN
+                        INSERT INTO parts(parts, rowid, content)
+                            VALUES ('delete', old.id, old.content);
+                        INSERT INTO parts(rowid, content) VALUES (new.id, new.content);
+                    END;
+                    """)
+        }
+    }
+
+    func removeTrigrams() throws {
+        try pool.write { try $0.execute(sql: "DROP TRIGGER text_changed; DROP TABLE parts") }
+    }
+
+    /// Returns the number of texts that contain a part, without regard to the case of ASCII.
+    func count(with part: String, usesIndex: Bool) throws -> Int {
+        try pool.read { database in
+            let statement = try database.cachedStatement(
+                sql: usesIndex
+                    ? "SELECT count(*) FROM parts WHERE content LIKE ?"
+                    : "SELECT count(*) FROM text WHERE content LIKE ?")
+            return try Int.fetchOne(statement, arguments: ["%\(part)%"]) ?? 0
+        }
+    }
+
+    /// Replaces texts by others, each in a transaction of its own.
+    func replace(_ texts: [(number: Int, text: String)]) throws {
+        for (number, text) in texts {
+            try pool.write { database in
+                try database.cachedStatement(sql: "UPDATE text SET content = ? WHERE id = ?")
+                    .execute(arguments: [text, number])
+            }
+        }
+    }
+
+    /// The number of bytes of an index of FTS5.
+    func indexByteCount(_ name: String = "words") throws -> Int {
         try pool.read { database in
             let blocks = try Int.fetchOne(
-                database, sql: "SELECT sum(length(block)) FROM words_data")
-            let ids = try Int.fetchOne(database, sql: "SELECT sum(length(sz)) FROM words_docsize")
+                database, sql: "SELECT sum(length(block)) FROM \(name)_data")
+            let ids = try Int.fetchOne(database, sql: "SELECT sum(length(sz)) FROM \(name)_docsize")
             return (blocks ?? 0) + (ids ?? 0)
         }
     }

@@ -26,6 +26,18 @@ private enum Searchable {
     }
 }
 
+private enum Indexed {
+    @Model final class Text {
+        @Attribute(.indexed) var number: Int
+        @Attribute(.indexed(.substring)) var content: String
+
+        init(number: Int, content: String) {
+            self.number = number
+            self.content = content
+        }
+    }
+}
+
 /// Texts in a store.
 struct StetTexts {
     private let path: String
@@ -49,6 +61,46 @@ struct StetTexts {
     /// Opens a copy with a model whose text is searchable, which builds the index.
     static func open(_ copy: String) throws -> Store {
         try Store.open(at: copy, for: Searchable.Text.self)
+    }
+
+    /// Opens a copy without an index of texts.
+    static func openPlain(_ copy: String) throws -> Store {
+        try Store.open(at: copy, for: Plain.Text.self)
+    }
+
+    /// Opens a copy with a model that has an index of substrings, which builds the index.
+    static func openIndexed(_ copy: String) throws -> Store {
+        try Store.open(at: copy, for: Indexed.Text.self)
+    }
+
+    /// Returns the number of texts that contain a part, without regard to case.
+    static func count(with part: String, inPlain store: Store) throws -> Int {
+        try store.fetch(Plain.Text.self) { $0.content.folded(.caseInsensitive).contains(part) }
+            .count()
+    }
+
+    /// Returns the number of texts that contain a part, without regard to case.
+    static func count(with part: String, inIndexed store: Store) throws -> Int {
+        try store.fetch(Indexed.Text.self) { $0.content.folded(.caseInsensitive).contains(part) }
+            .count()
+    }
+
+    /// Replaces texts by others, each in a save of its own.
+    static func replace(_ texts: [(number: Int, text: String)], inPlain store: Store) throws {
+        let context = store.context()
+        for (number, text) in texts {
+            try context.fetch(Plain.Text.self) { $0.number == number }.first()?.content = text
+            try context.save()
+        }
+    }
+
+    /// Replaces texts by others, each in a save of its own.
+    static func replace(_ texts: [(number: Int, text: String)], inIndexed store: Store) throws {
+        let context = store.context()
+        for (number, text) in texts {
+            try context.fetch(Indexed.Text.self) { $0.number == number }.first()?.content = text
+            try context.save()
+        }
     }
 
     static func best(_ terms: String, in store: Store) throws -> [Int] {
