@@ -28,6 +28,15 @@ private enum Third {
     }
 }
 
+private enum Fourth {
+    @Model final class Sheet {
+        var title: String = ""
+        @Attribute(.indexed) var text: String?
+        var pageCount: Int = 0
+        init(_ title: String) { self.title = title }
+    }
+}
+
 /// An attribute gets an index of substrings, is renamed with it, and loses it.
 @Suite struct SubstringMigrationTests {
     private let directory = TemporaryDirectory()
@@ -73,11 +82,11 @@ private enum Third {
         let second = try Store.open(at: directory.file(), for: Second.Sheet.self)
         #expect(try second.verify().indexEntryCount > 40)
         second.close()
-        let first = try Store.open(at: directory.file(), for: First.Sheet.self)
-        let report = try first.verify()
+        let fourth = try Store.open(at: directory.file(), for: Fourth.Sheet.self)
+        let report = try fourth.verify()
         #expect(report.problems == [])
         #expect(report.indexEntryCount == 20)
-        let sheets = first.fetch(First.Sheet.self) { $0.title.contains("o. 107") }
+        let sheets = fourth.fetch(Fourth.Sheet.self) { $0.title.contains("o. 107") }
         #expect(try sheets.count() == 1)
         #expect(try sheets.explain().hasPrefix("look at all 20 records of Sheet"))
     }
