@@ -272,12 +272,6 @@ private struct AnySendableKeyPath: Hashable, @unchecked Sendable {  // constant
     let keyPath: AnyKeyPath
 }
 
-/// A kind of index of a string, besides that of its value.
-public enum TextIndexKind: Sendable {
-    /// The parts of the string, by which `contains` finds it.
-    case substring
-}
-
 /// An option of an attribute: a rule, a normaliser, a stamp or an index.
 public struct AttributeOption: Sendable {
     var rule: Rule?
@@ -289,6 +283,12 @@ public struct AttributeOption: Sendable {
     var isCounter = false
     /// The object by whose key the value is sealed.
     var seal: Seal?
+
+    /// A kind of index of a string, besides that of its value.
+    public enum TextIndex: Sendable {
+        /// The parts of the string, by which `contains` finds it.
+        case substring
+    }
 
     /// An index that an option declares.
     struct Index: Sendable {
@@ -361,7 +361,7 @@ public struct AttributeOption: Sendable {
     /// diacritics, if the text that they search for has at least three characters. A save writes an
     /// entry for each three characters in succession that a changed string gains or loses. An
     /// attribute can have this index and one of its values.
-    public static func indexed(_ kind: TextIndexKind) -> AttributeOption {
+    public static func indexed(_ kind: TextIndex) -> AttributeOption {
         switch kind {
         case .substring: AttributeOption(index: Index(isOfSubstrings: true))
         }

@@ -36,6 +36,13 @@ indirect enum QueryPath {
         /// The texts that the property must contain.
         let texts: [String]
         let search: TrigramSearch
+
+        fileprivate func forEachID(
+            _ state: QueryState, _ body: (ObjectID) throws -> Bool
+        ) throws {
+            let table = try state.reader.file.projection.tableOfIndexes
+            try search.forEachID(in: table, state.reader.transaction, visit: state.visit, body)
+        }
     }
 
     /// A range of an index whose objects are in the order of a query.
@@ -79,21 +86,27 @@ indirect enum QueryPath {
         case .owners(let relationship, let query, _):
             try forEachOwner(relationship, query, state, give)
         case .counted(let relationship, let comparison, let number, _):
-            guard let end = state.schema.membersEnd(of: relationship) else { return }
-            try state.reader.forEachMemberCount(at: end) { owner, count in
-                try state.visit()
-                return try comparison.holds(count, number) ? give(owner) : true
+            try forEachCounted(relationship, state) { owner, count in
+                try comparison.holds(count, number) ? give(owner) : true
             }
         case .words(let match, _):
             for id in try state.textSearch(match, entity).hits(state).ids where goesOn {
                 _ = try give(id)
             }
         case .substrings(let path):
-            try path.search.forEachID(
-                in: state.reader.file.projection.tableOfIndexes, state.reader.transaction,
-                visit: state.visit, give)
+            try path.forEachID(state, give)
         case .union(let paths):
             for path in paths where goesOn { try path.forEachID(state, entity, give) }
+        }
+    }
+
+    private func forEachCounted(
+        _ relationship: Relationship, _ state: QueryState, _ body: (ObjectID, Int) throws -> Bool
+    ) throws {
+        guard let end = state.schema.membersEnd(of: relationship) else { return }
+        try state.reader.forEachMemberCount(at: end) { owner, count in
+            try state.visit()
+            return try body(owner, count)
         }
     }
 

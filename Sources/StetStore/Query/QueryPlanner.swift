@@ -91,9 +91,7 @@ struct QueryPlanner {
     func orderedRange(
         _ index: NumberedIndex, _ order: [QueryOrder]
     ) throws -> QueryPath.OrderedRange? {
-        guard index.entity == entity, !index.index.hasLists,
-            Set(order.map(\.isDescending)).count == 1
-        else { return nil }
+        guard index.entity == entity, !index.index.hasLists, order.isOneWay else { return nil }
         let parts = index.index.parts
         let fixed = parts.count - order.count
         guard fixed >= 0 else { return nil }
@@ -218,6 +216,11 @@ extension StoreQuery {
     func hasPath(_ schema: Schema) throws -> Bool {
         try !QueryPlanner(schema, entity, condition).paths().isEmpty
     }
+}
+
+extension [QueryOrder] {
+    /// True when all keys have the same direction.
+    fileprivate var isOneWay: Bool { Set(map(\.isDescending)).count == 1 }
 }
 
 extension Value {

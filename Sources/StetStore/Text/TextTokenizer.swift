@@ -19,7 +19,7 @@ package enum TextTokenizer {
     /// An index of words is valid only with the version that it was built with.
     package static let version = rules << 8 | unicodeVersion
 
-    /// The version of the Unicode tables in this process: the major version × 4, plus the minor one.
+    /// The version of the Unicode tables in this process: the major version × 4 + the minor one.
     package static let unicodeVersion: UInt16 = {
         var newest: UInt16 = 0
         // Every version of Unicode has assigned characters to these planes.

@@ -2,7 +2,7 @@ package import StetLMDB
 
 /// A search for the objects that have all trigrams of some texts, in an index of substrings.
 package struct TrigramSearch: Sendable {
-    /// The number of trigrams that are looked up; further ones rarely exclude an object.
+    /// The number of trigrams of a text that are looked up; further ones rarely exclude an object.
     private static let trigramLimit = 64
     /// Lists that are longer than the shortest one by more than this factor are not read: to look
     /// up an object in them costs as much as to test its text.
@@ -11,19 +11,24 @@ package struct TrigramSearch: Sendable {
     private static let listLimit = 4
 
     private let number: Int
-    private let trigrams: [UInt64]
+    /// The trigrams of each text, without those of the texts before it.
+    private let texts: [[UInt64]]
 
     /// Creates a search in the index with a number for the trigrams of all texts; nil when the
     /// texts are too short to have one.
     package init?(_ number: Int, _ texts: [String]) {
-        let found = Set(texts.flatMap { TextTrigrams(of: $0).trigrams }).sorted()
-        if found.isEmpty { return nil }
         self.number = number
-        trigrams = Array(found.prefix(Self.trigramLimit))
+        var seen: Set<UInt64> = []
+        self.texts = texts.map { text in
+            let new = TextTrigrams(of: text).trigrams.filter { !seen.contains($0) }
+            seen.formUnion(new)
+            return Array(new.prefix(Self.trigramLimit))
+        }
+        if seen.isEmpty { return nil }
     }
 
     /// The number of different trigrams that are looked up.
-    package var count: Int { trigrams.count }
+    package var count: Int { texts.reduce(0) { $0 + $1.count } }
 
     /// Calls `body` with each object that may have all trigrams, in ascending order of the ids,
     /// until it returns false; `visit` is called for each entry of the shortest list.
@@ -43,28 +48,36 @@ package struct TrigramSearch: Sendable {
         }
     }
 
-    /// Returns walks through the shortest lists, the shortest one first; empty when a list is.
+    /// Returns walks through the shortest lists, those of several texts in turn; empty when a list
+    /// is. The first one is the shortest.
     ///
     /// Lists are compared by the numbers of their chunks, which are counted a few steps at a time,
     /// because one short list is enough.
     private func shortestWalks(
         in table: Table, _ transaction: borrowing ReadTransaction
     ) throws -> [TextListWalk] {
-        var walks: [TextListWalk] = []
-        for trigram in trigrams {
-            walks.append(
-                try TextListWalk(number, TextTrigrams.term(trigram), in: table, transaction))
+        let walks = try texts.map { trigrams in
+            try trigrams.map { trigram in
+                try TextListWalk(number, TextTrigrams.term(trigram), in: table, transaction)
+            }
         }
         var least = Int.max
         var limit = 8
         while least >= limit {
             if least < .max { limit *= 8 }
-            least = try walks.reduce(Int.max) { min($0, try $1.chunkCount(limit: limit)) }
+            least = try walks.joined().reduce(Int.max) { least, walk in
+                min(least, try walk.chunkCount(limit: limit))
+            }
         }
         if least == 0 { return [] }
         let longest = least * Self.longestFactor
-        let counted = try walks.map { (walk: $0, count: try $0.chunkCount(limit: longest + 1)) }
-        return counted.filter { $0.count <= longest }.sorted { $0.count < $1.count }
+        var found: [(rank: Int, count: Int, walk: TextListWalk)] = []
+        for walks in walks {
+            let counted = try walks.map { (try $0.chunkCount(limit: longest + 1), $0) }
+            let sorted = counted.sorted { $0.0 < $1.0 }.prefix { $0.0 <= longest }
+            for (rank, (count, walk)) in sorted.enumerated() { found.append((rank, count, walk)) }
+        }
+        return found.sorted { ($0.rank, $0.count) < ($1.rank, $1.count) }
             .prefix(Self.listLimit).map(\.walk)
     }
 }
