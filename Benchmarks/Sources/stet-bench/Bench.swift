@@ -141,6 +141,7 @@ enum Bench {
         if options.groups.contains(.substrings) {
             let workloads = try SubstringWorkloads(options, directory: directory)
             for _ in rounds(options, "Substrings") { try workloads.run(&measurements) }
+            workloads.close()
         }
         if options.groups.contains(.observation) {
             let workloads = try ObservationWorkloads(options, samples, directory: directory)

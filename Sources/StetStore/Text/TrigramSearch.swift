@@ -48,9 +48,9 @@ package struct TrigramSearch: Sendable {
         }
     }
 
-    /// Returns walks through the shortest lists, those of several texts in turn; empty when a list
-    /// is. The first one is the shortest.
+    /// Returns walks through the shortest lists, the shortest one first; empty when a list is.
     ///
+    /// Those of several texts are taken in turn, because the trigrams of one often occur together.
     /// Lists are compared by the numbers of their chunks, which are counted a few steps at a time,
     /// because one short list is enough.
     private func shortestWalks(

@@ -12,6 +12,8 @@ struct SubstringWorkloads {
     /// Texts that replace others, and those that they replace.
     private let replaced: [(number: Int, text: String)]
     private let restored: [(number: Int, text: String)]
+    /// A store with the index, whose records need no upcast.
+    private let indexed: Store
 
     init(_ options: Options, directory: String) throws {
         let list =
@@ -21,6 +23,7 @@ struct SubstringWorkloads {
         self.directory = directory
         stet = try StetTexts(texts, path: "\(directory)/parts.stet")
         grdb = try GRDBTexts(texts, path: "\(directory)/parts.sqlite")
+        indexed = try StetTexts.makeIndexed(texts, path: "\(directory)/parts-indexed.stet")
         let numbers = (0..<min(Self.replacedCount, texts.count)).map {
             $0 * texts.count / Self.replacedCount
         }
@@ -48,26 +51,28 @@ struct SubstringWorkloads {
         try measure("substrings: index", .stet, &measurements) {
             opened = try StetTexts.openIndexed(path)
         }
-        guard let store = opened else { throw Failure("no store") }
+        opened?.close()
         try measure("substrings: index", .grdbTuned, &measurements) { try grdb.buildTrigrams() }
         let sizes = (try byteCount(path) - before, try grdb.indexByteCount("parts"))
         measurements.add(Double(sizes.0) / 1_048_576, .mebibytes, "substrings: size", .stet)
         measurements.add(Double(sizes.1) / 1_048_576, .mebibytes, "substrings: size", .grdbTuned)
         try search("index", &measurements) { part in
-            try StetTexts.count(with: part, inIndexed: store)
+            try StetTexts.count(with: part, inIndexed: indexed)
         } _: { part in
             try grdb.count(with: part, usesIndex: true)
         }
         try replace("with index", &measurements) { texts in
-            try StetTexts.replace(texts, inIndexed: store)
+            try StetTexts.replace(texts, inIndexed: indexed)
         }
-        store.close()
         try grdb.removeTrigrams()
     }
 
+    func close() { indexed.close() }
+
     private func search(
-        _ name: String, _ measurements: inout Measurements, _ stet: (String) throws -> Int,
-        _ grdb: (String) throws -> Int
+        _ name: String, _ measurements: inout Measurements,
+        _ stet: @escaping (String) throws -> Int,
+        _ grdb: @escaping (String) throws -> Int
     ) throws {
         for search in SubstringSearch.allCases {
             let label = "\(search.rawValue) \(name)"
@@ -86,7 +91,7 @@ struct SubstringWorkloads {
     /// Replaces texts and restores them, each in a save of its own.
     private func replace(
         _ name: String, _ measurements: inout Measurements,
-        _ stet: ([(number: Int, text: String)]) throws -> Void
+        _ stet: @escaping ([(number: Int, text: String)]) throws -> Void
     ) throws {
         let count = Double(replaced.count * 2)
         for (program, replace) in [(Program.stet, stet), (.grdbTuned, grdb.replace)] {

@@ -63,6 +63,17 @@ struct StetTexts {
         try Store.open(at: copy, for: Searchable.Text.self)
     }
 
+    /// Makes a store that has an index of substrings from the beginning.
+    static func makeIndexed(_ texts: [String], path: String) throws -> Store {
+        let store = try Store.open(at: path, for: Indexed.Text.self)
+        let context = store.context()
+        for (number, text) in texts.enumerated() {
+            context.insert(Indexed.Text(number: number, content: text))
+        }
+        try context.save()
+        return store
+    }
+
     /// Opens a copy without an index of texts.
     static func openPlain(_ copy: String) throws -> Store {
         try Store.open(at: copy, for: Plain.Text.self)
