@@ -5,8 +5,13 @@ import Synchronization
 struct Load {
     /// Returns the number of operations of all clients a second.
     ///
-    /// - Parameter make: Makes the operation of a client, which gets a number that counts up, and
-    ///   returns how many operations it was.
+    /// - Parameters:
+    ///   - clients: The number of clients.
+    ///   - seconds: The time.
+    ///   - make: Makes the operation of a client, which gets a number that counts up, and returns
+    ///     how many operations it was.
+    /// - Returns: The rate.
+    /// - Throws: The first error of an operation.
     static func rate(
         clients: Int, seconds: Int, _ make: (Int) throws -> @Sendable (Int) throws -> Int
     ) throws -> Double {

@@ -32,6 +32,7 @@ public final class PostgresDatabase: Sendable {
     /// Returns the journal of a store.
     ///
     /// - Parameter store: The name of the store in the database.
+    /// - Returns: The journal.
     public func journal(of store: String) -> PostgresJournal {
         PostgresJournal(store: store, in: self)
     }

@@ -10,6 +10,7 @@ package final class PostgresServer: Sendable {
     /// Makes a server.
     ///
     /// - Parameter isDurable: Whether a commit waits for the disk.
+    /// - Throws: `ServerFailure` when it cannot be made or started.
     package init(isDurable: Bool = false) throws {
         self.isDurable = isDurable
         (directory, bin) = (try Self.makeDirectory(), try Self.binaries())
