@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import StetLMDB
 
@@ -7,6 +6,9 @@ import StetLMDB
 struct SharedCommit {
     /// The greatest number of times that a batch is overtaken by other nodes.
     private static let limit = 100
+    /// The number of times after which it asks for its turn: it needs longer for a turn than a node
+    /// that has just saved, and could wait forever.
+    private static let patience = 2
 
     let file: StoreFile
     let appending: SharedAppending
@@ -46,13 +48,15 @@ struct SharedCommit {
     ) {
         do {
             guard count < Self.limit else { throw StoreError.overtaken(path: file.path) }
+            if count >= Self.patience {
+                // The others let this node go first.
+                try file.shared?.fence()
+            }
             try StoreNode(file).follow()
         } catch {
             let failure = StoreError.wrapped(error, path: file.path)
             return batch.decide(results) { _ in .failure(failure) }
         }
-        // Nodes that were overtaken together would otherwise meet again.
-        if count > 0 { usleep(.random(in: 0...UInt32(min(count, 20) * 200))) }
         write()
     }
 

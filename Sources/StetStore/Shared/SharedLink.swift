@@ -4,8 +4,8 @@ import StetLMDB
 /// The connection of an open store to its shared journal: appends the entries of a transaction, and
 /// reads those of other nodes.
 ///
-/// State: the head that the journal had last, the last failure to follow it, and the time of the
-/// last trim for a retention, each guarded by its monitor.
+/// State: the head that the journal had last, the last failure to follow it, the time of the last
+/// trim for a retention and that of the last append, each guarded by its monitor.
 package final class SharedLink: Sendable {
     /// The number of bytes of entries that are read at once.
     private static let readByteCount = 4 << 20
@@ -19,6 +19,8 @@ package final class SharedLink: Sendable {
     private let known = Monitor<SharedJournalHead?>(nil)
     private let failure = Monitor<String?>(nil)
     private let lastTrim = Monitor<Duration?>(nil)
+    /// The time that the last append took.
+    private let lastRoundTrip = Monitor(Duration.zero)
 
     init(
         _ journal: any SharedJournal, of store: ObjectID, path: String,
@@ -93,13 +95,20 @@ package final class SharedLink: Sendable {
                 throw SharedJournalMoved()
             }
             do {
+                let begun = ContinuousClock.now
                 if try journal.append(entries, replacing: earlier, after: head) {
                     var reached = end
                     reached.fence = head.fence
                     known.withLock { $0 = reached }
+                    lastRoundTrip.withLock { $0 = ContinuousClock.now - begun }
                     return
                 }
                 head = try self.head()
+                // Somebody asks for a turn: a node that was overtaken, or one that lost an answer.
+                if head.isSameCommit(start) {
+                    yield()
+                    head = try self.head()
+                }
             } catch let error as SharedJournalError where error.code == .outcomeUnknown {
                 head = try fenced(after: error)
                 isOpen = !head.isSameCommit(start)
@@ -107,6 +116,13 @@ package final class SharedLink: Sendable {
                 throw unavailable(error)
             }
         }
+    }
+
+    /// Waits for about the time that another node needs to read what it lacks, and to append.
+    private func yield() {
+        let pause = min(
+            max(lastRoundTrip.withLock { $0 } * 4, .milliseconds(1)), .milliseconds(100))
+        usleep(UInt32(pause / .microseconds(1) * .random(in: 0.75...1.25)))
     }
 
     /// Returns the head once no earlier append can succeed any more.

@@ -3,6 +3,7 @@ import Stet
 import StetLMDB
 import StetTestModels
 import StetTestSupport
+import Synchronization
 import Testing
 
 /// Whatever fails between a node and its shared journal, a save has one outcome.
@@ -218,6 +219,28 @@ struct NodeFailureTests {
         #expect(error?.code == .journalDiverged)
     }
 
+    // MARK: Turns
+
+    /// The other node appends before each append of the first one, until that asks for its turn.
+    @Test func aNodeThatIsOvertakenAgainAndAgainGetsATurn() throws {
+        let (one, other) = (try nodes.open("one"), try nodes.open("other"))
+        let overtaker = Overtaker(journal: journal, store: other)
+        overtaker.arm()
+        try one.saveNotebook("one")
+        #expect(overtaker.count == 3)
+        #expect(overtaker.isEnded)
+        #expect(try one.notebookNames == ["0", "1", "2", "one"])
+        #expect(try one.verify().problems == [])
+    }
+
+    @Test func aNodeThatIsAskedForATurnSavesAfterwards() throws {
+        let one = try nodes.open("one")
+        journal.beforeNext(.append) { [journal] in _ = try? journal.fence() }
+        try one.saveNotebook("one")
+        #expect(try one.revision() == 1)
+        #expect(journal.appendCount == 1)
+    }
+
     // MARK: Made anew
 
     @Test func aDamagedNodeIsMadeAnew() throws {
@@ -260,5 +283,33 @@ struct NodeFailureTests {
         #expect(try nodes.open("one").notebookNames == ["Swift"])
         try journal.remake(nodes.path("new"))
         #expect(try nodes.open("new").notebookNames == ["Swift"])
+    }
+}
+
+/// Saves to a store before each append to its journal by another one, until a node asks for a turn.
+private final class Overtaker: Sendable {
+    private let journal: MemoryJournal
+    private let store: Store
+    private let state = Mutex((count: 0, isEnded: false))
+
+    init(journal: MemoryJournal, store: Store) {
+        self.journal = journal
+        self.store = store
+    }
+
+    var count: Int { state.withLock(\.count) }
+    var isEnded: Bool { state.withLock(\.isEnded) }
+
+    func arm() {
+        journal.beforeNext(.fence) { [self] in state.withLock { $0.isEnded = true } }
+        journal.beforeNext(.append) { [self] in
+            guard !isEnded else { return }
+            let number = state.withLock { state in
+                defer { state.count += 1 }
+                return state.count
+            }
+            _ = try? store.saveNotebook("\(number)")
+            arm()
+        }
     }
 }
