@@ -209,8 +209,8 @@ struct NodeBenchmark {
         Thread.sleep(forTimeInterval: 15)
         let before = try transactions()
         Thread.sleep(forTimeInterval: 10)
-        let idle = (try transactions() - before) / 10
-        print("\(Self.storeCount) idle stores: \(idle) statements a second")
+        let idle = withExtendedLifetime(stores) { (try? transactions()).map { ($0 - before) / 10 } }
+        print("\(Self.storeCount) idle stores: \(idle ?? 0) statements a second")
     }
 
     // MARK: Stores
