@@ -50,7 +50,8 @@ package struct TrigramSearch: Sendable {
 
     /// Returns walks through the shortest lists, the shortest one first; empty when a list is.
     ///
-    /// Those of several texts are taken in turn, because the trigrams of one often occur together.
+    /// The lists are chosen from the texts alternately, because the trigrams of one text tend to
+    /// occur in the same objects.
     /// Lists are compared by the numbers of their chunks, which are counted a few steps at a time,
     /// because one short list is enough.
     private func shortestWalks(
