@@ -7,59 +7,23 @@ import Testing
 
 /// The lists of trigrams of an index: how they are kept, damage to them, and walks through them.
 struct SubstringIndexTests {
-    private let directory: StoreDirectory
-    private let file: StoreFile
-
-    private static let schema: Schema = {
-        do {
-            return try Schema(entities: [
-                Entity(
-                    name: "Page",
-                    properties: [
-                        Property(name: "title", type: .string),
-                        Property(name: "text", type: .string, isOptional: true),
-                    ], indexes: [EntityIndex(substringsOf: 1), EntityIndex(substringsOf: 0)])
-            ])
-        } catch {
-            preconditionFailure("the schema of the tests: \(error)")
-        }
-    }()
+    private let pages: PageStore
+    private var file: StoreFile { pages.file }
 
     init() throws {
-        directory = try StoreDirectory()
-        file = try StoreFile.open(at: directory.file(), schema: Self.schema, .small())
+        pages = try PageStore(EntityIndex(substringsOf: 1), EntityIndex(substringsOf: 0))
     }
-
-    private func page(_ number: Int) -> ObjectKey { ObjectKey(1, number) }
-
-    private func values(_ title: String, _ text: String? = nil) -> [Value] {
-        [.string(title), text.map(Value.string) ?? .null]
-    }
-
-    private func number(_ id: ObjectID) -> Int { Int(id.low & 0xffff_ffff) }
 
     private func condition(_ part: String, slot: Slot = 0) -> QueryNode {
         .text(.anywhere, .property(.root, slot: slot), .constant(.string(part)))
     }
 
-    private func run<Result>(
-        _ conditions: [QueryNode], _ body: (QueryRun) throws -> Result
-    ) throws -> Result {
-        try file.read { reader in
-            var query = StoreQuery(entity: 1)
-            query.condition = .all(conditions)
-            let view = QueryState.View(
-                WorkingState(file.schema, at: try reader.head().revision))
-            return try body(QueryRun(QueryState(reader, view), query))
-        }
-    }
-
     private func found(_ parts: String...) throws -> [Int] {
-        try run(parts.map { condition($0) }) { try $0.rows().map { number($0.id) } }
+        try pages.found(.all(parts.map { condition($0) }))
     }
 
     private func explanation(_ parts: String...) throws -> [String] {
-        try run(parts.map { condition($0) }) { run in
+        try pages.run(.all(parts.map { condition($0) })) { run in
             try run.explanation().split(separator: "\n").map(String.init)
         }
     }
@@ -72,7 +36,7 @@ struct SubstringIndexTests {
             try search.forEachID(
                 in: file.projection.tableOfIndexes, reader.transaction, visit: {}
             ) { id in
-                found.append(number(id))
+                found.append(pages.number(id))
                 return true
             }
             return found
@@ -83,7 +47,7 @@ struct SubstringIndexTests {
         _ = try file.commit(
             (1...400).map { number in
                 let title = number % 50 == 0 ? "Database \(number)" : "entry \(number)"
-                return Edit(page(number), from: nil, to: values(title))
+                return Edit(pages.page(number), from: nil, to: pages.values(title))
             })
         #expect(
             try explanation("atabas") == [
@@ -125,7 +89,7 @@ struct SubstringIndexTests {
         }
         _ = try file.commit(
             titles.sorted { $0.key < $1.key }.map {
-                Edit(page($0.key), from: nil, to: values($0.value))
+                Edit(pages.page($0.key), from: nil, to: pages.values($0.value))
             })
         let parts = ["common", "seldom", "rather", "clustered", "tered", "mon sel", "dom clu"]
         for one in parts {
@@ -147,38 +111,11 @@ struct SubstringIndexTests {
     }
 
     @Test func theListsFollowChangesOfTexts() throws {
-        var random = SeededGenerator(seed: 15)
-        var pages: [Int: (values: [Value], base: Revision)] = [:]
-        var gone: Set<Int> = []
-        var step = 0
-        while step < 60 {
-            var edits: [Edit] = []
-            var after = pages
-            for number in Set((0..<4).map { _ in Int.random(in: 1...40, using: &random) }).sorted()
-            {
-                if gone.contains(number) { continue }
-                let old = pages[number]
-                let isGone = old != nil && Int.random(in: 0..<8, using: &random) == 0
-                let text = (0..<4).map { _ in
-                    ["a", "ab", "abc", "b", "ba"].randomElement(using: &random) ?? ""
-                }.joined()
-                let new = isGone ? nil : values(text, Bool.random(using: &random) ? text : nil)
-                if let old, old.values == new { continue }
-                if isGone { gone.insert(number) }
-                edits.append(
-                    Edit(page(number), from: old?.values, to: new, base: old?.base ?? .zero))
-                after[number] = new.map { ($0, Revision(UInt64(step + 1))) }
-            }
-            if edits.isEmpty { continue }
-            step += 1
-            _ = try file.commit(edits)
-            pages = after
-            try #require(try file.verify().problems == [])
+        try pages.editPages(seed: 15, separator: "", text: { $0 }) {
+            (pages: [Int: [Value]]) throws in
             for part in ["aba", "bab", "abcab"] {
                 let wanted = pages.filter { page in
-                    if case .string(let title) = page.value.values[0] {
-                        return title.contains(part)
-                    }
+                    if case .string(let title) = page.value[0] { return title.contains(part) }
                     return false
                 }
                 #expect(try found(part).sorted() == wanted.keys.sorted())
@@ -188,37 +125,24 @@ struct SubstringIndexTests {
 
     @Test func damageToAListIsReported() throws {
         _ = try file.commit([
-            Edit(page(1), from: nil, to: values("One", "three")),
-            Edit(page(2), from: nil, to: values("one", nil)),
+            Edit(pages.page(1), from: nil, to: pages.values("One", "three")),
+            Edit(pages.page(2), from: nil, to: pages.values("one", nil)),
         ])
-        let entries = try #require(try file.dump()["indexes"])
         // One list of the titles, three of the texts, and the totals of both.
-        #expect(entries.count == 6)
-        for (key, value) in entries {
-            for index in value.indices {
-                var damaged = value
-                damaged[index] ^= 1 << UInt8(index % 8)
-                try file.tamper("indexes", key, damaged)
-                #expect(try !file.verify().problems.isEmpty)
-            }
-            try file.tamper("indexes", key, nil)
-            #expect(try !file.verify().problems.isEmpty)
-            try file.tamper("indexes", key, value)
-            #expect(try file.verify().problems == [])
-        }
+        try pages.expectDamageIsReported(entryCount: 6)
     }
 
     @Test func missingAndSuperfluousTrigramsAreNamed() throws {
         _ = try file.commit([
-            Edit(page(1), from: nil, to: values("one")),
-            Edit(page(2), from: nil, to: values("two")),
+            Edit(pages.page(1), from: nil, to: pages.values("one")),
+            Edit(pages.page(2), from: nil, to: pages.values("two")),
         ])
         let list = TextKey.list(1, Array("one".utf8))
         let value = try #require(try file.dump()["indexes"]?[list])
         try file.tamper("indexes", list, nil)
         #expect(
             try file.verify().problems
-                == ["Page substrings (title) misses trigrams of \(page(1).id)."])
+                == ["Page substrings (title) misses trigrams of \(pages.page(1).id)."])
         try file.tamper("indexes", list, value)
         // The list of one trigram under the key of another, with the checksum that belongs there.
         let other = TextKey.list(1, Array("onx".utf8))
@@ -231,20 +155,20 @@ struct SubstringIndexTests {
         try file.tamper("indexes", other, moved)
         #expect(
             try file.verify().problems == [
-                "Page substrings (title) has an entry of \(page(1).id) that is not that of its "
+                "Page substrings (title) has an entry of \(pages.page(1).id) that is not that of its "
                     + "trigrams."
             ])
         // One instead of the other: the number is right.
         try file.tamper("indexes", list, nil)
         #expect(
             try file.verify().problems == [
-                "Page substrings (title) has an entry of \(page(1).id) that is not that of its "
+                "Page substrings (title) has an entry of \(pages.page(1).id) that is not that of its "
                     + "trigrams."
             ])
     }
 
     @Test func hostileListsAreErrors() throws {
-        _ = try file.commit([Edit(page(1), from: nil, to: values("one"))])
+        _ = try file.commit([Edit(pages.page(1), from: nil, to: pages.values("one"))])
         let list = TextKey.list(1, Array("one".utf8))
         var random = SeededGenerator(seed: 11)
         var errorCount = 0
@@ -265,22 +189,22 @@ struct SubstringIndexTests {
     }
 
     @Test func anIndexOfAnotherUnicodeVersionIsNotUsed() throws {
-        var bytes = Self.schema.encoded()
+        var bytes = pages.schema.encoded()
         let version = withUnsafeBytes(of: TextTrigrams.version.littleEndian) { Array($0) }
         let place = try #require(
             bytes.indices.dropLast(2).first { Array(bytes[$0...].prefix(3)) == [4] + version })
         bytes[place + 1] ^= 1
         let other = try bytes.withUnsafeBytes { try Schema(decoding: $0) }
-        #expect(other != Self.schema)
-        let comparison = try SchemaComparison(of: other, with: Self.schema)
+        #expect(other != pages.schema)
+        let comparison = try SchemaComparison(of: other, with: pages.schema)
         #expect(
             comparison.steps == [
                 "builds the substrings (title) of Page", "drops the substrings (title) of Page",
             ])
         let node = condition("text")
         #expect(try QueryPlanner(other, 1, node).paths().isEmpty)
-        #expect(try QueryPlanner(Self.schema, 1, node).paths().count == 1)
-        let body = try EncodedBody(values("one"), placedSlots: []).bytes
+        #expect(try QueryPlanner(pages.schema, 1, node).paths().count == 1)
+        let body = try EncodedBody(pages.values("one"), placedSlots: []).bytes
         let error = #expect(throws: DecodingFailure.self) {
             try body.withUnsafeBytes {
                 try other.indexes[0].index.terms(of: RecordBody($0, of: other.entities[0]))
@@ -290,7 +214,7 @@ struct SubstringIndexTests {
     }
 
     @Test func aSchemaWithBothKindsOfPartsIsOfALaterFormat() throws {
-        var bytes = Self.schema.encoded()
+        var bytes = pages.schema.encoded()
         let version = withUnsafeBytes(of: TextTrigrams.version.littleEndian) { Array($0) }
         let place = try #require(
             bytes.indices.dropLast(2).first { Array(bytes[$0...].prefix(3)) == [4] + version })

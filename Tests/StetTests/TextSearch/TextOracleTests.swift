@@ -148,17 +148,7 @@ import Testing
             let context = try #require(contexts.randomElement(using: &random))
             try Self.edit(context, &random)
             try Self.compare(context, &random)
-            switch Int.random(in: 0..<6, using: &random) {
-            case 0: context.rollback()
-            case 1:
-                context.rollback()
-                _ = try? store.undo(author: "author 0")
-            case 2:
-                context.rollback()
-                _ = try? store.redo(author: "author 0")
-            default: _ = try? context.save()
-            }
-            if Bool.random(using: &random) { try context.refresh() }
+            try context.endEdits(&random)
             let last = store.fetch(OraclePage.self)
             let pages = try last.all().map { ($0.id, Self.plain($0)) }
             let now = Dictionary(uniqueKeysWithValues: pages)
