@@ -17,7 +17,7 @@ package final class MemoryJournal: SharedJournal {
     }
 
     /// The calls before which a test may do something.
-    package enum Call: Sendable { case append, fence, entries }
+    package enum Call: Sendable { case create, append, fence, entries }
 
     private struct State {
         var head: SharedJournalHead?
@@ -27,7 +27,8 @@ package final class MemoryJournal: SharedJournal {
         var baseRevision = Revision.zero
         var isDown = false
         var failsToReplaceBase = false
-        var goesDown = false
+        /// The call after which no call succeeds.
+        var lastCall: Call?
         var failures: [Failure] = []
         /// An append on its way.
         var late: ((inout State) -> Bool)?
@@ -52,8 +53,9 @@ package final class MemoryJournal: SharedJournal {
             return true
         }
 
-        func checkConnection() throws {
+        mutating func checkConnection(_ call: Call? = nil) throws {
             if isDown { throw SharedJournalError(.unavailable, "it is down") }
+            if let call, call == lastCall { (isDown, lastCall) = (true, nil) }
         }
     }
 
@@ -61,7 +63,7 @@ package final class MemoryJournal: SharedJournal {
     /// Called once, before the next call of a kind.
     private let beforeNext = Monitor<[Call: @Sendable () -> Void]>([:])
 
-    private let isSilent: Bool
+    package let isSilent: Bool
 
     /// Creates a journal; one that is silent gives no hints.
     package init(isSilent: Bool = false) { self.isSilent = isSilent }
@@ -76,8 +78,8 @@ package final class MemoryJournal: SharedJournal {
         set { state.withLock { $0.isDown = newValue } }
     }
 
-    /// Lets no call succeed after the present append.
-    package func isDownAfterAppend() { state.withLock { $0.goesDown = true } }
+    /// Lets no call succeed after the present or next call of a kind.
+    package func goDown(after call: Call) { state.withLock { $0.lastCall = call } }
 
     /// Lets the next appends fail, one each.
     package func failNext(_ failures: Failure...) { state.withLock { $0.failures += failures } }
@@ -123,8 +125,9 @@ package final class MemoryJournal: SharedJournal {
 
     package func create(at head: SharedJournalHead, base path: String) throws -> Bool {
         let base = try Data(contentsOf: URL(fileURLWithPath: path))
+        begin(.create)
         return try state.withLock { state in
-            try state.checkConnection()
+            try state.checkConnection(.create)
             guard state.head == nil else { return false }
             state.head = head
             state.first = head.revision
@@ -139,8 +142,7 @@ package final class MemoryJournal: SharedJournal {
     ) throws -> Bool {
         begin(.append)
         let (isAppended, wakes) = try state.withLock { state in
-            try state.checkConnection()
-            if state.goesDown { (state.isDown, state.goesDown) = (true, false) }
+            try state.checkConnection(.append)
             let lost = SharedJournalError(.outcomeUnknown, "the connection was lost")
             switch state.failures.isEmpty ? nil : state.failures.removeFirst() {
             case nil: return (state.append(entries, earlier, head), Array(state.wakes.values))
@@ -161,7 +163,7 @@ package final class MemoryJournal: SharedJournal {
     package func fence() throws -> SharedJournalHead? {
         begin(.fence)
         return try state.withLock { state in
-            try state.checkConnection()
+            try state.checkConnection(.fence)
             state.head?.fence += 1
             return state.head
         }
@@ -172,7 +174,7 @@ package final class MemoryJournal: SharedJournal {
     ) throws -> [SharedJournalEntry] {
         begin(.entries)
         return try state.withLock { state in
-            try state.checkConnection()
+            try state.checkConnection(.entries)
             var byteCount = 0
             return Array(
                 state.entries.drop { $0.revision <= revision }.prefix { entry in

@@ -5,12 +5,12 @@ import StetLMDB
 /// after a pause.
 ///
 /// State: the end and the hint, guarded by the monitor.
-final class JournalFollower: Sendable {
+package final class JournalFollower: Sendable {
     private struct State {
         var isStarted = false
         var isEnded = false
         var isHinted = false
-        /// The thread, while it follows.
+        /// The thread, from its start, while it follows.
         var working: pthread_t?
         var listening: AnyObject?
 
@@ -43,20 +43,27 @@ final class JournalFollower: Sendable {
             })
         else { return }
         let body = Body { [self] in run(follow) }
-        var thread = pthread_t()
         let context = Unmanaged.passRetained(body)
-        let code = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
+        // The thread waits for the lock, and so is noted before it does anything.
+        let code = state.withLock { state in
+            var thread = pthread_t()
+            let code = pthread_create(
+                &thread, nil,
+                { context in
+                    guard let context else { return nil }
+                    Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+                    return nil
+                }, context.toOpaque())
+            if code == 0 {
+                pthread_detach(thread)
+                state.working = thread
+            }
+            return code
+        }
         guard code == 0 else {
             context.release()
             throw StoreError.noThread(path: path, systemCode: code)
         }
-        pthread_detach(thread)
     }
 
     private final class Body {
@@ -80,7 +87,7 @@ final class JournalFollower: Sendable {
     }
 
     /// Returns when the thread does not use the store, or after a limit.
-    func waitUntilIdle(_ limit: Duration) {
+    package func waitUntilIdle(_ limit: Duration) {
         let end = systemUptime() + limit
         while state.withLock(\.isWorkingElsewhere), systemUptime() < end {
             state.wait(atMost: .milliseconds(100), while: \.isWorkingElsewhere)
@@ -98,14 +105,16 @@ final class JournalFollower: Sendable {
     }
 
     private func run(_ follow: () -> Bool?) {
-        listen()
+        // The lock is held until the thread is noted.
+        if !state.withLock(\.isEnded) { listen() }
         var current = pause
-        while !state.withLock(\.isEnded) {
-            state.withLock { state in
+        while true {
+            let isEnded = state.withLock { state in
                 state.isHinted = false
-                state.working = state.isEnded ? nil : pthread_self()
+                state.working = pthread_self()
+                return state.isEnded
             }
-            let result = state.withLock(\.isEnded) ? nil : follow()
+            let result = isEnded ? nil : follow()
             state.withLock { $0.working = nil }
             state.notify()
             guard let isDone = result else { return }

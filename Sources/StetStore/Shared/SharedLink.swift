@@ -11,7 +11,7 @@ package final class SharedLink: Sendable {
     private static let readByteCount = 4 << 20
 
     let journal: any SharedJournal
-    let follower: JournalFollower
+    package let follower: JournalFollower
     private let store: ObjectID
     private let path: String
     /// The time for which an append with an unknown outcome is asked about.

@@ -93,7 +93,7 @@ struct NodeMigrationTests {
         try saved(at: one, First.Note(title: "one"))
         one.close()
         let journal = journal
-        journal.beforeNext(.append) { journal.isDownAfterAppend() }
+        journal.beforeNext(.append) { journal.goDown(after: .append) }
         let error = #expect(throws: StoreError.self) { try open("one", Derived.Note.self) }
         #expect(error?.code == .journalUnavailable)
         journal.isDown = false

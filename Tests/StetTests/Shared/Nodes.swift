@@ -22,17 +22,23 @@ final class Nodes: Sendable {
 
     /// Opens a node that follows the journal after hints.
     func open(
-        _ name: String, settleLimit: Duration = .seconds(5), retention: Retention = .forever,
+        _ name: String, seededFrom seed: String? = nil, settleLimit: Duration = .seconds(5),
+        retention: Retention = .forever,
+        durability: Durability = .synced,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance
     ) throws -> Store {
         var configuration = Store.Configuration()
         configuration.metricsFactory = metrics
         configuration.settleLimit = settleLimit
         configuration.retention = retention
+        configuration.durability = durability
         configuration.followingPause = .seconds(3_600)
-        return try Store.open(
-            at: path(name), for: Notebook.self, Article.self, Tally.self, journal: journal,
-            configuration: configuration)
+        let store = try Store.open(
+            at: path(name), for: Notebook.self, Article.self, Tally.self, seededFrom: seed,
+            journal: journal, configuration: configuration)
+        // Its thread follows the journal once.
+        if journal.isSilent { store.file.shared?.follower.waitUntilIdle(.seconds(60)) }
+        return store
     }
 
     /// Opens a node's file without its journal.

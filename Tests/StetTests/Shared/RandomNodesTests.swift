@@ -55,7 +55,7 @@ struct RandomNodesTests {
         case 3: journal.failNext(.unavailable)
         case 4:
             journal.failNext(.lostAnswer)
-            journal.isDownAfterAppend()
+            journal.goDown(after: .append)
         case 5: _ = journal.deliver()
         default: break
         }
