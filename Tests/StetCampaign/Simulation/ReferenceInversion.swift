@@ -36,6 +36,10 @@ struct ReferenceInversion {
         key.entity == SimulationEntity.box && slot == SimulationEntity.counter
     }
 
+    private func isDerived(_ key: Key, _ slot: Slot) -> Bool {
+        key.entity == SimulationEntity.item && slot == SimulationEntity.boxName
+    }
+
     /// Returns whether two values are equal apart from a position among members.
     private func areSame(_ one: Value, _ other: Value) -> Bool {
         one == other || (one.target != nil && one.target == other.target)
@@ -46,7 +50,11 @@ struct ReferenceInversion {
     mutating func takeBack(_ key: Key, _ before: [Value]?, _ after: [Value]?) {
         switch (before, after, state[key]) {
         case (let before?, let after?, var present?):
-            for slot in present.slots where before[slot] != after[slot] {
+            let isWhole = takeBackSite(of: key, before, after, &present)
+            for slot in present.slots
+            where before[slot] != after[slot] && !isDerived(key, slot)
+                && !(isWhole && SimulationEntity.site.contains(slot))
+            {
                 if isCounter(key, slot) {
                     present[slot] = present[slot].adding(before[slot], without: after[slot])
                     continue
@@ -55,11 +63,13 @@ struct ReferenceInversion {
             }
             state[key] = present
         case (let before?, let after?, nil):
-            let isMove = before.indices.allSatisfy { areSame(before[$0], after[$0]) }
+            let isMove = before.slots.allSatisfy {
+                areSame(before[$0], after[$0]) || isDerived(key, $0)
+            }
             if !isMove { _ = conflict(mayKeep: true, mayRestore: false) }
         case (nil, let after?, let present?):
             let isSame = present.slots.allSatisfy {
-                areSame(present[$0], after[$0]) || isStamp(key, $0)
+                areSame(present[$0], after[$0]) || isStamp(key, $0) || isDerived(key, $0)
             }
             if !isSame, conflict(mayKeep: true, mayRestore: true) == .keep {
                 kept.insert(key)
@@ -68,9 +78,15 @@ struct ReferenceInversion {
             }
         case (let before?, nil, nil): state[key] = before
         case (let before?, nil, var present?):
+            let site = key.entity == SimulationEntity.box ? SimulationEntity.site : []
+            if site.contains(where: { present[$0] != before[$0] }),
+                conflict(mayKeep: true, mayRestore: true) == .restore
+            {
+                for slot in site { present[slot] = before[slot] }
+            }
             for slot in present.slots
             where !areSame(present[slot], before[slot]) && !isStamp(key, slot)
-                && !isCounter(key, slot)
+                && !isCounter(key, slot) && !isDerived(key, slot) && !site.contains(slot)
             {
                 if conflict(mayKeep: true, mayRestore: true) == .restore {
                     present[slot] = before[slot]
@@ -79,6 +95,24 @@ struct ReferenceInversion {
             state[key] = present
         default: break
         }
+    }
+
+    /// Takes back the change of a box's embedded value as a whole, unless the box has one at all
+    /// times; returns whether it has not.
+    private mutating func takeBackSite(
+        of key: Key, _ before: [Value], _ after: [Value], _ present: inout [Value]
+    ) -> Bool {
+        guard key.entity == SimulationEntity.box else { return false }
+        let slots = SimulationEntity.site
+        if ![before, after, present].contains(where: { $0[slots[0]] == .null }) { return false }
+        func isSame(_ one: [Value], _ other: [Value]) -> Bool {
+            slots.allSatisfy { one[$0] == other[$0] }
+        }
+        if isSame(before, after) || isSame(before, present) { return true }
+        if isSame(present, after) || conflict(mayKeep: true, mayRestore: true) == .restore {
+            for slot in slots { present[slot] = before[slot] }
+        }
+        return true
     }
 
     private mutating func takeBack(

@@ -92,7 +92,12 @@ struct ReferenceModel {
                 guard let id = values[slot].target else { continue }
                 if state[Key(entity: target, id: id)] == nil { return false }
             }
-            if key.entity == SimulationEntity.box, values[0] == .string("") { return false }
+            if key.entity == SimulationEntity.box {
+                let site = SimulationEntity.site.map { values[$0] }
+                if values[0] == .string("") || site[0] != .null && site[1] == .null {
+                    return false
+                }
+            }
         }
         for link in state.links.keys {
             for id in [link.source, link.target]
@@ -199,7 +204,10 @@ struct ReferenceModel {
         }
         inversion.settle { Self.repeated(in: $0, among: $1) }
         inversion.settlePositions(formerly: states[(revisions.last ?? 1) - 1])
-        return inversion.isRefused ? nil : inversion.state
+        if inversion.isRefused { return nil }
+        var state = inversion.state
+        state.derive()
+        return state
     }
 }
 

@@ -12,6 +12,16 @@ extension ReferenceModel {
             set { objects[key] = newValue }
         }
 
+        /// Gives the derived attributes of all objects their values.
+        mutating func derive() {
+            for (key, values) in objects where key.entity == SimulationEntity.item {
+                let box = values[SimulationEntity.boxOfItem].target.flatMap {
+                    objects[Key(entity: SimulationEntity.box, id: $0)]
+                }
+                objects[key]?[SimulationEntity.boxName] = box?[0] ?? .null
+            }
+        }
+
         /// Returns the objects that refer to an object, and the slots that refer to it.
         func referrers(to key: Key) -> [(Key, slot: Slot)] {
             var referrers: [(Key, slot: Slot)] = []

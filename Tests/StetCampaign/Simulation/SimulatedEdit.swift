@@ -24,6 +24,7 @@ struct SimulatedEdit {
             let time = Date(timeIntervalSinceReferenceDate: Double(revision))
             state[key]?[SimulationEntity.stamp] = .date(time)
         }
+        state.derive()
     }
 
     private func object(_ entity: EntityNumber, _ number: Int) -> Key? {
@@ -50,6 +51,19 @@ struct SimulatedEdit {
                 case .int(let count) = state[key]?[SimulationEntity.counter]
             else { return }
             state[key]?[SimulationEntity.counter] = .int(count + increment)
+        case .site(let number, let city, let size):
+            guard let key = object(SimulationEntity.box, number) else { return }
+            let city = city.map { Value.string("city \($0)") } ?? .null
+            let values: [Value] =
+                city == .null
+                ? [.null, .null, .null] : [.bool(true), city, size.map(Value.int) ?? .null]
+            for (slot, value) in zip(SimulationEntity.site, values) { state[key]?[slot] = value }
+        case .member(let number, let index, let value):
+            guard let key = object(SimulationEntity.box, number),
+                state[key]?[SimulationEntity.site[0]] != .null
+            else { return }
+            let value = value.map { index == 1 ? Value.string("city \($0)") : .int($0) }
+            state[key]?[SimulationEntity.site[index]] = value ?? .null
         case .refer(let number, let index, let target, let place):
             let slot = Slot(index)
             guard let key = object(SimulationEntity.item, number) else { return }
@@ -93,11 +107,11 @@ struct SimulatedEdit {
         let text = Value.string("\(value)")
         let item = reference(SimulationEntity.item, first)
         switch entity {
-        case SimulationEntity.box: state[key] = [text, .null, .int(0)]
+        case SimulationEntity.box: state[key] = [text, .null, .int(0), .null, .null, .null]
         case SimulationEntity.item:
             state[key] = [
                 text, .int(0), .null, second % 3 == 0 ? .null : box(first, of: key, value),
-                reference(SimulationEntity.item, second),
+                reference(SimulationEntity.item, second), .null,
             ]
         case SimulationEntity.label where item != .null: state[key] = [text, item]
         default: break

@@ -9,6 +9,10 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
         case rate(object: Int, value: Int)
         /// Increments the counter of a box.
         case count(object: Int, by: Int)
+        /// Gives a box an embedded value, or removes that.
+        case site(object: Int, city: Int?, size: Int?)
+        /// Changes a member of a box's embedded value, if it has that.
+        case member(object: Int, index: Int, value: Int?)
         case refer(object: Int, slot: Int, target: Int?, place: Int)
         /// Makes an item a member of another one, or moves it there.
         case link(Int, first: Int, second: Int, place: Int)
@@ -85,7 +89,7 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
 
     private static func step(_ random: inout SeededGenerator) -> Step {
         func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
-        switch number(17) {
+        switch number(21) {
         case 0..<3:
             return .insert(
                 entity: number(3) + 1, value: number(12), first: number(100), second: number(100))
@@ -99,6 +103,14 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
             return .link(
                 number(2) + 1, first: number(100), second: number(100), place: number(12))
         case 15, 16: return .count(object: number(100), by: number(9) - 4)
+        case 17, 18:
+            return .site(
+                object: number(100), city: number(3) == 0 ? nil : number(4),
+                size: number(2) == 0 ? nil : number(3))
+        case 19, 20:
+            return .member(
+                object: number(100), index: number(2) + 1,
+                value: number(6) == 0 ? nil : number(4))
         case 10: return .unlink(number(2) + 1, number(100))
         case 11, 12: return .move(isStep: number(2) == 0, object: number(100), to: number(100))
         default:

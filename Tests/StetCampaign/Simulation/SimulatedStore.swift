@@ -83,15 +83,21 @@ struct SimulatedStore {
                     key, before: before.links[key] ?? .absent, after: after.links[key] ?? .absent,
                     previous: try file.read { try $0.link(key).revision }))
         }
-        for key in Set(after.objects.keys).union(before.objects.keys).sorted()
-        where after[key] != before[key] {
+        for key in Set(after.objects.keys).union(before.objects.keys).sorted() {
+            // The store derives values by itself.
+            var values = after[key]
+            if key.entity == SimulationEntity.item {
+                let slot = SimulationEntity.boxName
+                values?[slot] = before[key]?[slot] ?? .null
+            }
+            if values == before[key] { continue }
             let base = try file.read { reader in
                 try reader.lastChange(ofEntity: key.entity, key.id, asOf: Revision(.max))?.revision
             }
             let old = before[key].map { values in
                 net.encode(entity: key.entity) { $0.write(values) }
             }
-            let new = after[key].map { values in
+            let new = values.map { values in
                 net.encode(entity: key.entity) { $0.write(values) }
             }
             net.append(
@@ -100,6 +106,7 @@ struct SimulatedStore {
                     entity: key.entity, id: key.id, base: base ?? .zero, before: old ?? 0..<0,
                     after: new ?? 0..<0))
         }
+        try file.read { try net.derive($0, at: $0.head().revision) }
         net.sort()
         return net
     }

@@ -1,8 +1,8 @@
 import StetStore
 
 extension Schema {
-    /// The schema of the simulation: unique values, a counter, delete rules, required references,
-    /// links with and without an order, stamps.
+    /// The schema of the simulation: unique values, a counter, an optional embedded value, a derived
+    /// attribute, delete rules, required references, links with and without an order, stamps.
     static let simulation: Schema = {
         do { return try Schema(entities: [box, item, label], links: [related, steps]) } catch {
             preconditionFailure("the schema of the simulation: \(error)")
@@ -15,8 +15,14 @@ extension Schema {
             Property(name: "name", type: .string, rules: [.notEmpty]),
             Property(name: "note", type: .string, isOptional: true),
             Property(name: "count", type: .int, isCounter: true),
+            Property(name: "site", type: .bool, isOptional: true),
+            Property(name: "site.city", type: .string, isOptional: true, rules: [.required]),
+            Property(name: "site.size", type: .int, isOptional: true),
         ],
-        indexes: [EntityIndex([.init(slot: 0)], isUnique: true)],
+        indexes: [
+            EntityIndex([.init(slot: 0)], isUnique: true), EntityIndex([.init(slot: 4)]),
+            EntityIndex(substringsOf: 4),
+        ],
         relationships: [
             Relationship(
                 name: "items", target: "Item", members: .references(property: "box"),
@@ -33,8 +39,13 @@ extension Schema {
                 name: "box", type: .reference, isOptional: true, target: "Box",
                 hasPosition: true),
             Property(name: "next", type: .reference, isOptional: true, target: "Item"),
+            Property(name: "boxName", type: .string, isOptional: true)
+                .derived(by: .property(.target(.root, slot: 3, entity: "Box"), slot: 0)),
         ],
-        indexes: [EntityIndex([.init(slot: 0)], isUnique: true), EntityIndex([.init(slot: 1)])],
+        indexes: [
+            EntityIndex([.init(slot: 0)], isUnique: true), EntityIndex([.init(slot: 1)]),
+            EntityIndex([.init(slot: 5)]), EntityIndex(words: [0, 5]),
+        ],
         relationships: [
             Relationship(
                 name: "related", target: "Item", members: .targets(ofLinks: "Item.related")),
@@ -73,8 +84,14 @@ enum SimulationEntity {
     /// The slot with which an item refers to its box, with its position among the items there.
     static let boxOfItem: Slot = 3
 
+    /// The slot of the name of an item's box, which is derived.
+    static let boxName: Slot = 5
+
     /// The slot of a box's counter.
     static let counter: Slot = 2
+    /// The slots of a box's optional embedded value: that of its presence, of the city, which it
+    /// always has, and of the size.
+    static let site: [Slot] = [3, 4, 5]
 
     static func isRequired(_ entity: EntityNumber) -> Bool { entity == label }
 }
