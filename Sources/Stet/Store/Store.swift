@@ -59,7 +59,7 @@ public final class Store: Sendable {
     ///     `path`, and must not be written to at that time. The new store has the seed's journal
     ///     and its own id, is verified, and exists complete or not at all; of two processes that
     ///     try at once, one makes it and both open it. A seed of earlier models is migrated like a
-    ///     store. A node of a shared journal has none.
+    ///     store. The first node of a shared journal that does not exist yet begins with it.
     ///   - journal: the shared journal of which the store is a node; nil for a store whose journal
     ///     is in its own file. A file that does not exist is made from the journal's copy, or with
     ///     a new journal. A node that cannot reach its journal can be read.
@@ -72,7 +72,7 @@ public final class Store: Sendable {
     ///   for other models that cannot be migrated without code, or has one that is left out,
     ///   `.migrationFailed`, `.invalidSchema`, `.damaged`, `.diskFull`, `.inputOutput`. With a
     ///   shared journal: `.journalUnavailable` when there is no file yet, `.journalDiverged`, and
-    ///   `.sharedJournal` for a store that is no node of one, and a seed.
+    ///   `.sharedJournal` for a store that is no node of one.
     public static func open(
         at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
         journal: (any SharedJournal)? = nil,

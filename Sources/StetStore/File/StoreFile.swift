@@ -80,9 +80,10 @@ package final class StoreFile: Sendable {
         at path: String, schema: Schema, origins: SchemaOrigins = SchemaOrigins(),
         seededFrom seed: String? = nil, _ configuration: Configuration = Configuration()
     ) throws -> StoreFile {
-        try NodeOpening.open(path, schema, seeds: seed != nil, configuration) {
-            try StoreOpening(path, schema, origins, configuration).open(seededFrom: seed)
-        }
+        let declared = DeclaredModels(schema: schema, origins: origins)
+        let creation = StoreCreation(
+            path: path, declared: declared, seed: seed, configuration: configuration)
+        return try NodeOpening.open(StoreOpening(creation: creation))
     }
 
     /// Creates the store of an environment; without declared models it has the stored schema.

@@ -12,26 +12,25 @@ struct NodeOpening {
     /// The files that threads of this process make or update.
     private static let underWay = Monitor<Set<String>>([])
 
-    /// Opens a node with `open` after its file was made or updated, and follows the journal.
+    /// Opens a store; that of a node after its file was made or updated, and follows the journal.
     ///
-    /// - Throws: the errors of `open`; `StoreError`: `.journalUnavailable` when the file does not
-    ///   exist and cannot be made, `.journalDiverged`, `.sharedJournal` when the file is that of a
-    ///   store that was never attached to a shared journal.
-    static func open(
-        _ path: String, _ schema: Schema, seeds: Bool, _ configuration: StoreFile.Configuration,
-        _ open: () throws -> StoreFile
-    ) throws -> StoreFile {
+    /// - Throws: `StoreError`; for a node also: `.journalUnavailable` when the file does not exist
+    ///   and cannot be made, `.journalDiverged`, `.sharedJournal` when the file is that of a store
+    ///   that was never attached to a shared journal.
+    static func open(_ opening: StoreOpening) throws -> StoreFile {
+        let creation = opening.creation
+        let configuration = creation.configuration
         guard let journal = configuration.sharedJournal, !configuration.isMigration else {
-            return try open()
+            return try opening.open()
         }
-        guard !seeds else {
-            throw StoreError.sharedJournal("it can't begin with a seed", path: path)
-        }
+        let path = creation.path
         let node = NodeOpening(path: path, journal: journal, configuration: configuration)
         while true {
             do {
-                try node.alone { try node.prepare(schema) }
-                let file = try open()
+                try node.alone {
+                    try StoreError.wrapping(path: path) { try node.prepare(creation) }
+                }
+                let file = try opening.open()
                 try node.connect(file)
                 return file
             } catch is SharedJournalMoved {
@@ -87,9 +86,9 @@ struct NodeOpening {
         }
     }
 
-    private func prepare(_ schema: Schema) throws {
+    private func prepare(_ creation: StoreCreation) throws {
         if try !StoreFile.exists(path) {
-            while try !fetchBase(), try !create(schema) {}
+            while try !fetchBase(), try !create(creation) {}
         } else if Environment.isOpen(path) {
             return
         }
@@ -125,6 +124,7 @@ struct NodeOpening {
     }
 
     private func fetchPresentBase() throws -> Bool {
+        try StoreCreation.refuseRemains(of: path)
         let draft = try Draft(of: path)
         defer { draft.remove() }
         var isThere = false
@@ -142,24 +142,11 @@ struct NodeOpening {
     }
 
     /// Makes the file of a new store, and its journal; returns false when another node was first.
-    private func create(_ schema: Schema) throws -> Bool {
-        let draft = try Draft(of: path)
-        defer { draft.remove() }
-        let options = configuration.ofEnvironment(entityCount: schema.entities.count)
-        let environment = try Environment.open(at: draft.path, options)
-        let store: ObjectID
-        do {
-            defer { environment.close() }
-            store = try environment.write { transaction in
-                try StoreTables.create(schema, in: transaction)
-                try AttachedMark.put(true, in: transaction)
-                return try StoreTables.identity(in: transaction.reading)
-            }
+    private func create(_ creation: StoreCreation) throws -> Bool {
+        try creation.create(isNode: true) { draft, store, head in
+            let head = SharedJournalHead(head, of: store)
+            return try reading { try journal.create(at: head, base: draft) }
         }
-        let head = SharedJournalHead(Head(), of: store)
-        guard try reading({ try journal.create(at: head, base: draft.path) }) else { return false }
-        try StoreCreation.publishUnlessThere(draft)
-        return true
     }
 
     /// Makes the file anew, and keeps the one that was there as `former`.

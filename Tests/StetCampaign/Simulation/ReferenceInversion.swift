@@ -77,24 +77,29 @@ struct ReferenceInversion {
                 state[key] = nil
             }
         case (let before?, nil, nil): state[key] = before
-        case (let before?, nil, var present?):
-            let site = key.entity == SimulationEntity.box ? SimulationEntity.site : []
-            if site.contains(where: { present[$0] != before[$0] }),
-                conflict(mayKeep: true, mayRestore: true) == .restore
-            {
-                for slot in site { present[slot] = before[slot] }
-            }
-            for slot in present.slots
-            where !areSame(present[slot], before[slot]) && !isStamp(key, slot)
-                && !isCounter(key, slot) && !isDerived(key, slot) && !site.contains(slot)
-            {
-                if conflict(mayKeep: true, mayRestore: true) == .restore {
-                    present[slot] = before[slot]
-                }
-            }
-            state[key] = present
+        case (let before?, nil, let present?): restore(key, before, over: present)
         default: break
         }
+    }
+
+    /// Restores an object that another commit has restored already.
+    private mutating func restore(_ key: Key, _ before: [Value], over other: [Value]) {
+        var present = other
+        let site = key.entity == SimulationEntity.box ? SimulationEntity.site : []
+        if site.contains(where: { present[$0] != before[$0] }),
+            conflict(mayKeep: true, mayRestore: true) == .restore
+        {
+            for slot in site { present[slot] = before[slot] }
+        }
+        for slot in present.slots
+        where !areSame(present[slot], before[slot]) && !isStamp(key, slot)
+            && !isCounter(key, slot) && !isDerived(key, slot) && !site.contains(slot)
+        {
+            if conflict(mayKeep: true, mayRestore: true) == .restore {
+                present[slot] = before[slot]
+            }
+        }
+        state[key] = present
     }
 
     /// Takes back the change of a box's embedded value as a whole, unless the box has one at all

@@ -46,24 +46,9 @@ struct SimulatedEdit {
         case .rate(let number, let value):
             guard let key = object(SimulationEntity.item, number) else { return }
             state[key]?[1] = .int(value)
-        case .count(let number, let increment):
-            guard let key = object(SimulationEntity.box, number),
-                case .int(let count) = state[key]?[SimulationEntity.counter]
-            else { return }
-            state[key]?[SimulationEntity.counter] = .int(count + increment)
-        case .site(let number, let city, let size):
-            guard let key = object(SimulationEntity.box, number) else { return }
-            let city = city.map { Value.string("city \($0)") } ?? .null
-            let values: [Value] =
-                city == .null
-                ? [.null, .null, .null] : [.bool(true), city, size.map(Value.int) ?? .null]
-            for (slot, value) in zip(SimulationEntity.site, values) { state[key]?[slot] = value }
-        case .member(let number, let index, let value):
-            guard let key = object(SimulationEntity.box, number),
-                state[key]?[SimulationEntity.site[0]] != .null
-            else { return }
-            let value = value.map { index == 1 ? Value.string("city \($0)") : .int($0) }
-            state[key]?[SimulationEntity.site[index]] = value ?? .null
+        case .count(let number, let increment): increase(number, by: increment)
+        case .site(let number, let city, let size): setSite(number, city, size)
+        case .member(let number, let index, let value): setMember(number, index, value)
         case .refer(let number, let index, let target, let place):
             let slot = Slot(index)
             guard let key = object(SimulationEntity.item, number) else { return }
@@ -116,6 +101,34 @@ struct SimulatedEdit {
         case SimulationEntity.label where item != .null: state[key] = [text, item]
         default: break
         }
+    }
+
+    private mutating func increase(_ number: Int, by increment: Int) {
+        guard let key = object(SimulationEntity.box, number),
+            case .int(let count) = state[key]?[SimulationEntity.counter]
+        else { return }
+        state[key]?[SimulationEntity.counter] = .int(count + increment)
+    }
+
+    // MARK: Embedded values
+
+    private mutating func setSite(_ number: Int, _ city: Int?, _ size: Int?) {
+        guard let key = object(SimulationEntity.box, number) else { return }
+        let city = city.map { Value.string("city \($0)") }
+        let values = [
+            city.map { _ in .bool(true) }, city, city.flatMap { _ in size.map(Value.int) },
+        ]
+        for (slot, value) in zip(SimulationEntity.site, values) {
+            state[key]?[slot] = value ?? .null
+        }
+    }
+
+    private mutating func setMember(_ number: Int, _ index: Int, _ value: Int?) {
+        guard let key = object(SimulationEntity.box, number),
+            state[key]?[SimulationEntity.site[0]] != .null
+        else { return }
+        let value = value.map { index == 1 ? Value.string("city \($0)") : .int($0) }
+        state[key]?[SimulationEntity.site[index]] = value ?? .null
     }
 
     // MARK: Members

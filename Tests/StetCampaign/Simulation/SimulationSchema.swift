@@ -1,8 +1,9 @@
 import StetStore
 
 extension Schema {
-    /// The schema of the simulation: unique values, a counter, an optional embedded value, a derived
-    /// attribute, delete rules, required references, links with and without an order, stamps.
+    /// The schema of the simulation: unique values, a counter, an optional embedded value, a
+    /// derived attribute, delete rules, required references, links with and without an order,
+    /// stamps.
     static let simulation: Schema = {
         do { return try Schema(entities: [box, item, label], links: [related, steps]) } catch {
             preconditionFailure("the schema of the simulation: \(error)")

@@ -155,15 +155,15 @@ struct SubstringIndexTests {
         try file.tamper("indexes", other, moved)
         #expect(
             try file.verify().problems == [
-                "Page substrings (title) has an entry of \(pages.page(1).id) that is not that of its "
-                    + "trigrams."
+                "Page substrings (title) has an entry of \(pages.page(1).id) that is not "
+                    + "that of its trigrams."
             ])
         // One instead of the other: the number is right.
         try file.tamper("indexes", list, nil)
         #expect(
             try file.verify().problems == [
-                "Page substrings (title) has an entry of \(pages.page(1).id) that is not that of its "
-                    + "trigrams."
+                "Page substrings (title) has an entry of \(pages.page(1).id) that is not "
+                    + "that of its trigrams."
             ])
     }
 

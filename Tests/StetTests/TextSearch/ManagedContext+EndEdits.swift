@@ -2,8 +2,8 @@ import Stet
 import StetTestSupport
 
 extension ManagedContext {
-    /// Ends random edits: saves them, takes them back, or takes them back and undoes or redoes a
-    /// commit of the first author; then often refreshes the context.
+    /// Ends random edits: saves them, rolls back, or rolls back and undoes or redoes a commit of
+    /// the first author; then often refreshes the context.
     func endEdits(_ random: inout SeededGenerator) throws {
         switch Int.random(in: 0..<6, using: &random) {
         case 0: rollback()

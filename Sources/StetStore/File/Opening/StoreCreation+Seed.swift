@@ -2,28 +2,28 @@ import Glibc
 import StetLMDB
 
 extension StoreCreation {
-    /// Creates a new store with the contents of another one, so that it exists complete or not at
-    /// all.
+    /// Gives a draft the contents of another store.
     ///
     /// The bytes of the file are copied without opening it: a seed may be in a read-only place.
     /// Concurrent writes to the seed are found as damage, because every page is inspected and the
     /// copy is verified before it gets its name.
-    static func seed(_ path: String, from seed: String, _ declared: DeclaredModels) throws {
-        let draft = try Draft(of: path)
-        defer { draft.remove() }
-        try copyFile(seed, to: draft.path, path)
+    func copySeed(
+        _ seed: String, to draft: Draft, isNode: Bool
+    ) throws -> (store: ObjectID, head: Head) {
+        try Self.copyFile(seed, to: draft.path, path)
         do {
-            try giveIdentity(draft.path, declared)
+            return try giveIdentity(draft.path, isNode)
         } catch let error as StoreError {
             // The error names the seed, not the draft.
             throw StoreError(
                 error.code, path: seed, message: "The seed \(seed) can't be used: \(error.message)",
                 advice: error.advice, systemCode: error.systemCode)
         }
-        try publishUnlessThere(draft)
     }
 
-    private static func giveIdentity(_ path: String, _ declared: DeclaredModels) throws {
+    private func giveIdentity(
+        _ path: String, _ isNode: Bool
+    ) throws -> (store: ObjectID, head: Head) {
         var configuration = StoreFile.Configuration()
         configuration.allowsUnsafePlace = true
         configuration.inspectsPages = true
@@ -35,11 +35,15 @@ extension StoreCreation {
         if let problem = try file.verify().problems.first {
             throw StoreError.damaged(problem, path: path)
         }
-        try StoreError.wrapping(path: path) {
+        return try StoreError.wrapping(path: path) {
             try file.environment.write { transaction in
                 try StoreTables.putNewIdentity(in: transaction)
-                // A seed may be the file of a node; the new store is none.
-                try AttachedMark.put(false, in: transaction)
+                // A seed may be the file of a node, and need not.
+                try AttachedMark.put(isNode, in: transaction)
+                return (
+                    try StoreTables.identity(in: transaction.reading),
+                    try Head.read(in: transaction.reading)
+                )
             }
         }
     }

@@ -9,7 +9,20 @@ import StetLMDB
 ///
 /// A process that is killed here leaves a small file `PATH.new-ID`, which the next creation
 /// removes.
-enum StoreCreation {
+struct StoreCreation {
+    let path: String
+    let declared: DeclaredModels
+    /// The file whose contents the store begins with; nil for an empty store.
+    let seed: String?
+    let configuration: StoreFile.Configuration
+
+    /// Refuses to create a store in the place of a file that was moved or removed, and is still
+    /// open or has left its log.
+    static func refuseRemains(of path: String) throws {
+        try Environment.refuseInUse(path)
+        try refuseLog(of: path)
+    }
+
     /// Refuses to create a store beside the log of a file that was moved or removed: the log may
     /// have its last commits.
     static func refuseLog(of path: String) throws {
@@ -23,18 +36,33 @@ enum StoreCreation {
                 + "or remove it, if that file is not needed any more.")
     }
 
-    static func create(
-        at path: String, _ schema: Schema, _ configuration: Environment.Configuration
-    ) throws {
+    /// Creates the file, unless somebody else does so at the same time.
+    func create() throws {
+        _ = try create(isNode: false) { _, _, _ in true }
+    }
+
+    /// Creates the file, unless somebody else does so at the same time, if `accept` agrees, which
+    /// gets the path, the store and the head of a draft of it.
+    func create(
+        isNode: Bool, if accept: (_ draft: String, ObjectID, Head) throws -> Bool
+    ) throws -> Bool {
+        try Self.refuseRemains(of: path)
         let draft = try Draft(of: path)
         defer { draft.remove() }
+        let (store, head) = try fill(draft, isNode: isNode)
+        guard try accept(draft.path, store, head) else { return false }
+        try Self.publishUnlessThere(draft)
+        return true
+    }
+
+    private func fill(_ draft: Draft, isNode: Bool) throws -> (store: ObjectID, head: Head) {
+        if let seed { return try copySeed(seed, to: draft, isNode: isNode) }
         do {
-            try make(draft.path, schema, configuration)
+            return (try makeEmpty(draft.path, isNode), Head())
         } catch let error as LMDBError {
             // The error names the requested path, not the draft.
             throw LMDBError(error.operation, code: error.code, path: path)
         }
-        try publishUnlessThere(draft)
     }
 
     /// Publishes a draft unless the store exists: of two creators one wins, and the other opens its
@@ -47,13 +75,15 @@ enum StoreCreation {
         }
     }
 
-    private static func make(
-        _ path: String, _ schema: Schema, _ configuration: Environment.Configuration
-    ) throws {
-        let environment = try Environment.open(at: path, configuration)
+    private func makeEmpty(_ path: String, _ isNode: Bool) throws -> ObjectID {
+        let schema = declared.schema
+        let options = configuration.ofEnvironment(entityCount: schema.entities.count)
+        let environment = try Environment.open(at: path, options)
         defer { environment.close() }
-        try environment.write { transaction in
+        return try environment.write { transaction in
             try StoreTables.create(schema, in: transaction)
+            try AttachedMark.put(isNode, in: transaction)
+            return try StoreTables.identity(in: transaction.reading)
         }
     }
 }

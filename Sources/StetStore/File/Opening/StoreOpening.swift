@@ -4,30 +4,22 @@ import StetLMDB
 /// The opening of a store for declared models: creates its file when there is none, and migrates a
 /// store of earlier models.
 struct StoreOpening {
-    private let path: String
-    private let schema: Schema
-    private let declared: DeclaredModels
-    private let configuration: StoreFile.Configuration
+    /// The creation of the file when there is none.
+    let creation: StoreCreation
+    private var path: String { creation.path }
+    private var declared: DeclaredModels { creation.declared }
+    private var configuration: StoreFile.Configuration { creation.configuration }
 
-    init(
-        _ path: String, _ schema: Schema, _ origins: SchemaOrigins,
-        _ configuration: StoreFile.Configuration
-    ) {
-        self.path = path
-        self.schema = schema
-        self.configuration = configuration
-        declared = DeclaredModels(schema: schema, origins: origins)
-    }
-
-    /// Opens the store; a new one begins with the seed.
+    /// Opens the store.
     ///
     /// - Throws: `StoreError`.
-    func open(seededFrom seed: String?) throws -> StoreFile {
+    func open() throws -> StoreFile {
         try StoreError.wrapping(path: path) {
-            let entityCount = StoreFile.entityCount(ofFileAt: path) + schema.entities.count
+            let newCount = declared.schema.entities.count
+            let entityCount = StoreFile.entityCount(ofFileAt: path) + newCount
             let place = try StorePlace(lookingAt: path)
             try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
-            if place.dataFile == nil { try create(seededFrom: seed, entityCount) }
+            if place.dataFile == nil { try creation.create() }
             let opening = EnvironmentOpening(place: place, configuration: configuration)
             let environment = try opening.open(declared, entityCount: entityCount)
             WriterThread.awaitRelease(of: environment) { file in
@@ -45,17 +37,6 @@ struct StoreOpening {
                     "The store is open in this process with another retention, which stays.")
             }
             return file
-        }
-    }
-
-    private func create(seededFrom seed: String?, _ entityCount: Int) throws {
-        try Environment.refuseInUse(path)
-        try StoreCreation.refuseLog(of: path)
-        if let seed {
-            try StoreCreation.seed(path, from: seed, declared)
-        } else {
-            try StoreCreation.create(
-                at: path, schema, configuration.ofEnvironment(entityCount: entityCount))
         }
     }
 
