@@ -3,7 +3,7 @@ import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
 /// `@Model`: adds the members and the conformance that make a class a model.
-struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
+struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
         conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
@@ -29,13 +29,12 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
             SuperclassCheck(model, context).declarations
             + PropertyTypes(model, properties, context).declarations
             + PropertySlots(properties).declarations
-        return checks
-            + ModelMembers(
-                name: model.name.text, access: model.accessPrefix, properties: properties,
-                relationships: relationships, indexes: model.indexes,
-                isObservable: ModelOptions(node).isObservable,
-                originalName: ModelOptions(node).originalName?.trimmedDescription
-            ).all
+        let members = ModelMembers(
+            name: model.name.text, access: model.accessPrefix, properties: properties,
+            relationships: relationships, indexes: model.indexes,
+            isObservable: ModelOptions(node).isObservable,
+            originalName: ModelOptions(node).originalName?.trimmedDescription)
+        return (checks + members.all).map(DeclSyntax.init(verbatim:))
     }
 
     static func expansion(
@@ -72,9 +71,10 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
             names.removeAll { $0.hasSuffix("ObservableModel") }
         }
         if options.isProtected { names.removeAll { $0.hasSuffix("Deletable") } }
-        return try names.map { name in
+        return names.map { name in
             let name = ["ObservableModel", "Deletable"].first(where: name.hasSuffix) ?? "Model"
-            return try ExtensionDeclSyntax("extension \(type.trimmed): Stet.\(raw: name) {}")
+            return ExtensionDeclSyntax(
+                verbatim: "extension \(type.trimmedDescription): Stet.\(name) {}")
         }
     }
 }
@@ -89,20 +89,20 @@ struct ModelMembers {
     let isObservable: Bool
     let originalName: String?
 
-    var all: [DeclSyntax] {
+    var all: [String] {
         registrar + [
             // Exclusivity cannot be violated: each access reads one field and runs no user code.
-            "@exclusivity(unchecked) \(raw: access)final var _$state = Stet._ModelState()",
+            "@exclusivity(unchecked) \(access)final var _$state = Stet._ModelState()",
             SnapshotType(model: name, access: access, properties: properties).declaration, fields,
             snapshotProperty, assignment, initializer,
-            "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
-            "\(raw: access)static var _$propertyCount: Int { \(raw: PropertySlots(properties).count) }",
+            "\(access)static var _$name: String { \"\(name)\" }",
+            "\(access)static var _$propertyCount: Int { \(PropertySlots(properties).count) }",
             description, reference, setReference, encode, normalize, stamp,
         ]
     }
 
-    private var registrar: [DeclSyntax] {
-        isObservable ? ["\(raw: access)final let _$registrar = Stet._ObjectRegistrar()"] : []
+    private var registrar: [String] {
+        isObservable ? ["\(access)final let _$registrar = Stet._ObjectRegistrar()"] : []
     }
 
     /// Returns a statement that changes a property, and notifies observers if there can be any.
@@ -134,34 +134,34 @@ struct ModelMembers {
         }
     }
 
-    private var fields: DeclSyntax {
+    private var fields: String {
         let members = relationships.map { property in
             let member = "Stet.ToManyField<\(property.memberName ?? "")>"
             return "\(property.fieldAccess)var \(property.reference): \(member) "
                 + "{ .init(_object, of: \(name).self, relationship: \(property.slot)) }"
         }
         return """
-            \(raw: access)struct Fields: Stet._ModelFields {
-            \(raw: access)typealias Object = \(raw: name)
-            \(raw: access)let _object: Stet._QueryObject
-            \(raw: access)init(_object: Stet._QueryObject) {
+            \(access)struct Fields: Stet._ModelFields {
+            \(access)typealias Object = \(name)
+            \(access)let _object: Stet._QueryObject
+            \(access)init(_object: Stet._QueryObject) {
             self._object = _object
             }
-            \(raw: lines { "\($0.fieldAccess)var \($0.reference): \($0.fieldType) { \($0.codeType)._field(_object, slot: \($0.slot)) }" })
-            \(raw: (members + derivations).joined(separator: "\n"))
+            \(lines { "\($0.fieldAccess)var \($0.reference): \($0.fieldType) { \($0.codeType)._field(_object, slot: \($0.slot)) }" })
+            \((members + derivations).joined(separator: "\n"))
             }
             """
     }
 
-    private var snapshotProperty: DeclSyntax {
+    private var snapshotProperty: String {
         """
-        \(raw: access)final var _$snapshot: Snapshot {
+        \(access)final var _$snapshot: Snapshot {
         Snapshot(_$of: self)
         }
         """
     }
 
-    private var assignment: DeclSyntax {
+    private var assignment: String {
         let assignments = storedLines { property in
             let value = "snapshot.\(property.reference)"
             return shown(
@@ -170,22 +170,22 @@ struct ModelMembers {
                 "Stet._assign(&\(property.storage), \(property.codeType)._storage(from: \(value)))")
         }
         return """
-            \(raw: access)final func _$assign(_ snapshot: Snapshot) {
-            \(raw: assignments)
+            \(access)final func _$assign(_ snapshot: Snapshot) {
+            \(assignments)
             }
             """
     }
 
-    private var initializer: DeclSyntax {
+    private var initializer: String {
         """
-        \(raw: access)init(_$snapshot snapshot: Snapshot, state: consuming Stet._ModelState) {
+        \(access)init(_$snapshot snapshot: Snapshot, state: consuming Stet._ModelState) {
         _$state = state
-        \(raw: storedLines { "\($0.storage) = \($0.codeType)._storage(from: snapshot.\($0.reference))" })
+        \(storedLines { "\($0.storage) = \($0.codeType)._storage(from: snapshot.\($0.reference))" })
         }
         """
     }
 
-    private var description: DeclSyntax {
+    private var description: String {
         let entries = lines { property in
             let options = property.options.map(\.expression.trimmedDescription).joined(
                 separator: ", ")
@@ -202,9 +202,9 @@ struct ModelMembers {
             indexes.isEmpty
             ? "" : ", indexes: [\n\(indexes.map(\.description).joined(separator: "\n"))\n]"
         return """
-            \(raw: access)static let _$description = Stet._ModelDescription<\(raw: name)>(name: \"\(raw: name)\"\(raw: originalName.map { ", originalName: \($0)" } ?? ""), properties: [
-            \(raw: entries)
-            ]\(raw: indexes)\(raw: describedRelationships))
+            \(access)static let _$description = Stet._ModelDescription<\(name)>(name: \"\(name)\"\(originalName.map { ", originalName: \($0)" } ?? ""), properties: [
+            \(entries)
+            ]\(indexes)\(describedRelationships))
             """
     }
 
@@ -227,37 +227,37 @@ struct ModelMembers {
         storedLines { $0.mayBeReference ? "case \($0.slotIndex): \(line($0))" : nil }
     }
 
-    private var reference: DeclSyntax {
+    private var reference: String {
         """
-        \(raw: access)final func _$reference(in slot: Stet._Slot) -> Stet.ObjectID {
+        \(access)final func _$reference(in slot: Stet._Slot) -> Stet.ObjectID {
         switch slot.index {
-        \(raw: cases { "\($0.codeType)._reference(\($0.storage))" })
+        \(cases { "\($0.codeType)._reference(\($0.storage))" })
         default: Stet._noObject
         }
         }
         """
     }
 
-    private var setReference: DeclSyntax {
+    private var setReference: String {
         """
-        \(raw: access)final func _$setReference(in slot: Stet._Slot, to id: Stet.ObjectID) {
+        \(access)final func _$setReference(in slot: Stet._Slot, to id: Stet.ObjectID) {
         switch slot.index {
-        \(raw: cases { shown($0, if: "true", "\($0.codeType)._setReference(&\($0.storage), id)") })
+        \(cases { shown($0, if: "true", "\($0.codeType)._setReference(&\($0.storage), id)") })
         default: break
         }
         }
         """
     }
 
-    private var encode: DeclSyntax {
+    private var encode: String {
         """
-        \(raw: access)final func _$encode(into writer: inout Stet._RecordWriter) {
-        \(raw: lines { "\($0.snapshotExpression(of: "self"))._write(&writer, slot: \($0.slot))" })
+        \(access)final func _$encode(into writer: inout Stet._RecordWriter) {
+        \(lines { "\($0.snapshotExpression(of: "self"))._write(&writer, slot: \($0.slot))" })
         }
         """
     }
 
-    private var normalize: DeclSyntax {
+    private var normalize: String {
         let changes = storedLines { property in
             let place = isObservable ? "normalized" : property.storage
             let options = property.options.filter { ModelMisuse.fits($0, property) }
@@ -275,8 +275,8 @@ struct ModelMembers {
                 + "{ \(statements) }"
         }
         return """
-            \(raw: access)final func _$normalize(since base: Snapshot?) {
-            \(raw: changes)
+            \(access)final func _$normalize(since base: Snapshot?) {
+            \(changes)
             }
             """
     }
@@ -297,7 +297,7 @@ struct ModelMembers {
         return "if let stamped = \(property.codeType).\(call) { \(change) }"
     }
 
-    private var stamp: DeclSyntax {
+    private var stamp: String {
         let stamps = storedLines { property in
             guard let option = property.options.first(where: { $0.name == "stamped" }) else {
                 return stampOfMembers(property)
@@ -308,8 +308,8 @@ struct ModelMembers {
             return isInsertOnly ? "if isInsert { \(assignment) }" : assignment
         }
         return """
-            \(raw: access)final func _$stamp(_ date: Stet._StampDate, isInsert: Bool) {
-            \(raw: stamps)
+            \(access)final func _$stamp(_ date: Stet._StampDate, isInsert: Bool) {
+            \(stamps)
             }
             """
     }

@@ -33,7 +33,7 @@ extension ModelMisuse {
 
 /// Code that does not compile if a class has a superclass, which a macro cannot distinguish from a protocol.
 struct SuperclassCheck {
-    let declarations: [DeclSyntax]
+    let declarations: [String]
 
     init(_ model: ClassDeclSyntax, _ context: some MacroExpansionContext) {
         declarations = model.parents.filter { !Self.protocols.contains($0.trimmedDescription) }
@@ -42,7 +42,7 @@ struct SuperclassCheck {
                 let check =
                     "private static func _$superclass<Model>(_: Model) "
                     + "where Model: Stet._ModelWithoutSuperclass, Model: \(parent.trimmedDescription) {}"
-                return "\(raw: context.atLine(of: parent, check))"
+                return context.atLine(of: parent, check)
             }
     }
 

@@ -4,7 +4,7 @@ import SwiftSyntaxMacros
 
 /// `@ModelProtocol`: adds the properties that a protocol requires, as queries of all models that
 /// adopt it name them.
-struct ModelProtocolMacro: PeerMacro {
+struct ModelProtocolMacro: PeerMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
@@ -21,10 +21,10 @@ struct ModelProtocolMacro: PeerMacro {
                 at: parameters)
             return []
         }
-        return [group(of: declaration)]
+        return [DeclSyntax(verbatim: group(of: declaration))]
     }
 
-    private static func group(of declaration: ProtocolDeclSyntax) -> DeclSyntax {
+    private static func group(of declaration: ProtocolDeclSyntax) -> String {
         let access = declaration.groupAccess
         let name = declaration.name.text.filter { $0 != "`" }
         let adopted = "any \(declaration.name.trimmed)"
@@ -33,18 +33,18 @@ struct ModelProtocolMacro: PeerMacro {
                 + "{ _model.field(\"\(property.name)\", (\(property.typeName)).self) }"
         }
         return """
-            \(raw: access)struct \(raw: name)Models: Stet.ModelGroup {
-            \(raw: access)let _model: Stet._GroupModel
-            \(raw: access)init(_model: Stet._GroupModel) {
+            \(access)struct \(name)Models: Stet.ModelGroup {
+            \(access)let _model: Stet._GroupModel
+            \(access)init(_model: Stet._GroupModel) {
             self._model = _model
             }
-            \(raw: access)static func _adopts(_ type: any Stet.Model.Type) -> Swift.Bool {
-            type is \(raw: adopted).Type
+            \(access)static func _adopts(_ type: any Stet.Model.Type) -> Swift.Bool {
+            type is \(adopted).Type
             }
-            \(raw: access)static func _object(_ object: any Stet.Model) -> (\(raw: adopted))? {
-            object as? \(raw: adopted)
+            \(access)static func _object(_ object: any Stet.Model) -> (\(adopted))? {
+            object as? \(adopted)
             }
-            \(raw: fields.joined(separator: "\n"))
+            \(fields.joined(separator: "\n"))
             }
             """
     }

@@ -4,7 +4,7 @@ import SwiftSyntaxMacros
 
 /// `@_Members(index)`, which `@Model` adds to each to-many relationship: its accessors, and the
 /// cache of its members.
-struct MembersMacro: AccessorMacro, PeerMacro {
+struct MembersMacro: AccessorMacro, PeerMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
@@ -16,23 +16,23 @@ struct MembersMacro: AccessorMacro, PeerMacro {
         let members = "Stet._MembersOfObject(self, \(index), &\(property.storage))"
         return [
             """
-            @storageRestrictions(initializes: \(raw: property.storage), accesses: _$state)
+            @storageRestrictions(initializes: \(property.storage), accesses: _$state)
             init(initialValue) {
-            \(raw: property.storage) = nil
-            initialValue._members.attach(to: &_$state, \(raw: index))
+            \(property.storage) = nil
+            initialValue._members.attach(to: &_$state, \(index))
             }
             """,
             """
             get {
-            \(raw: property.typeName)(_members: \(raw: members))
+            \(property.typeName)(_members: \(members))
             }
             """,
             """
             set {
-            \(raw: members).assign(newValue._members)
+            \(members).assign(newValue._members)
             }
             """,
-        ]
+        ].map(AccessorDeclSyntax.init(verbatim:))
     }
 
     static func expansion(
@@ -43,13 +43,15 @@ struct MembersMacro: AccessorMacro, PeerMacro {
         else { return [] }
         let initialValue = property.initializer == nil ? " = nil" : ""
         return [
-            "private final var \(raw: property.storage): Stet._MemberCache?\(raw: initialValue)"
+            DeclSyntax(
+                verbatim:
+                    "private final var \(property.storage): Stet._MemberCache?\(initialValue)")
         ]
     }
 }
 
 /// `@Relationship`, which `@Model` reads; by itself it only reports a wrong position.
-struct RelationshipMacro: PeerMacro {
+struct RelationshipMacro: PeerMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext

@@ -25,7 +25,7 @@ import Testing
         "Sources/StetCLI/Commands/UndoCommands.swift",
         "Sources/StetCLI/Exchange/NumberText.swift",
         "Sources/StetLMDB/Transaction.swift",
-        "Sources/StetMacros/PropertyMacros.swift",
+        "Sources/StetMacros/Properties/PropertyMacros.swift",
         "Sources/StetMacros/RelationshipMacros.swift",
         "Sources/StetStore/Query/Program/QueryConditions.swift",
         "Sources/StetStore/Query/Program/QueryOperands.swift",
@@ -118,9 +118,11 @@ extension SourceFile {
     /// compilation block.
     fileprivate var declarations: [Declaration] {
         let isConditional = lines.first?.hasPrefix("#if") == true
+        // A regular expression is parsed where it is evaluated.
+        let declaration = Self.typeDeclaration
         return lines.compactMap { line in
             let text = isConditional && line.hasPrefix("    ") ? line.dropFirst(4) : line
-            guard let match = text.prefixMatch(of: Self.typeDeclaration) else { return nil }
+            guard let match = text.prefixMatch(of: declaration) else { return nil }
             let parts = match.2.split(separator: ".").map { String($0.drop { $0 == "_" }) }
             return Declaration(
                 names: Set(parts + [parts.joined()]), isExtension: match.1 == "extension")

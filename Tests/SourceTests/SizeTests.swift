@@ -81,9 +81,11 @@ extension SourceFile {
     /// code, from the line that begins with the declaration to the closing brace.
     fileprivate var functions: [(name: Substring, count: Int)] {
         let code = codeLines
+        // A regular expression is parsed where it is evaluated.
+        let declaration = Self.declaration
         var found: [(name: Substring, count: Int)] = []
         for (index, line) in code.enumerated() {
-            guard let match = line.prefixMatch(of: Self.declaration) else { continue }
+            guard let match = line.prefixMatch(of: declaration) else { continue }
             let margin = line.prefix { $0 == " " }
             for end in index..<code.count {
                 let text = code[end]
@@ -95,8 +97,8 @@ extension SourceFile {
                 let isOutside = text.prefix { $0 == " " }.count < margin.count
                 // The next declaration: this one was a requirement, or had a body of one line.
                 let isNext =
-                    end > index && text.prefixMatch(of: Self.declaration) != nil
-                    && text.prefix { $0 == " " } == margin
+                    end > index && text.prefix { $0 == " " } == margin
+                    && text.prefixMatch(of: declaration) != nil
                 if isOneLine || isOutside || isNext { break }
             }
         }

@@ -1,3 +1,4 @@
+import SwiftBasicFormat
 import SwiftDiagnostics
 import SwiftParser
 import SwiftSyntax
@@ -6,17 +7,19 @@ import SwiftSyntaxMacros
 
 /// The parser, as the tests use it.
 enum Parser {
-    /// Expands all macros of a source text; diagnostics are collected by `context`.
+    /// Expands all macros of a source text, and formats the result, which the macros do not;
+    /// diagnostics are collected by `context`.
     static func expand(
         _ source: String, _ macros: [String: MacroSpec], _ context: BasicMacroExpansionContext
     ) -> String {
         let file = SwiftParser.Parser.parse(source: source)
-        return file.expand(
+        let expanded = file.expand(
             macroSpecs: macros,
             contextGenerator: { syntax in
                 BasicMacroExpansionContext(sharingWith: context, lexicalContext: [])
             }
         ).description
+        return SwiftParser.Parser.parse(source: expanded).formatted().description
     }
 
     /// The messages of all diagnostics of an expansion, in order.

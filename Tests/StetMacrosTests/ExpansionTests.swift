@@ -72,7 +72,8 @@ import Testing
     @Test func theAccessorsOfAPlainModelReadAndSetTheStorage() {
         #expect(
             expand("class Note { @_Stored(3) var title: String }") == [
-                "class Note { var title: String {",
+                "class Note {",
+                "var title: String {",
                 "@storageRestrictions(initializes: _title, accesses: _$state)",
                 "init(initialValue) {",
                 "_title = String._initialStorage(initialValue, slot: 3, &_$state)",

@@ -2,7 +2,7 @@ import SwiftSyntax
 import SwiftSyntaxMacros
 
 /// `@Derived`, which `@Model` reads; by itself it only reports a wrong position.
-struct DerivedMacro: PeerMacro {
+struct DerivedMacro: PeerMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext

@@ -6,7 +6,7 @@ import SwiftSyntaxMacros
 /// `@Embedded`: adds the members and the conformance that make a struct an embedded value.
 ///
 /// The initialisers are in an extension, so that the struct keeps its memberwise initialiser.
-struct EmbeddedMacro: MemberMacro, ExtensionMacro {
+struct EmbeddedMacro: MemberMacro, ExtensionMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
         conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
@@ -18,7 +18,7 @@ struct EmbeddedMacro: MemberMacro, ExtensionMacro {
         for member in members { ModelMisuse.reportOptions(of: member, context) }
         let written = EmbeddedMembers(
             type: value.name.trimmedDescription, access: declaration.accessPrefix, members: members)
-        return written.types(context) + written.all
+        return (written.types(context) + written.all).map(DeclSyntax.init(verbatim:))
     }
 
     static func expansion(
@@ -33,12 +33,12 @@ struct EmbeddedMacro: MemberMacro, ExtensionMacro {
             members: declaration.modelProperties)
         let conformance = protocols.isEmpty ? "" : ": Stet.EmbeddedValue"
         return [
-            try ExtensionDeclSyntax(
-                """
-                extension \(type.trimmed)\(raw: conformance) {
-                \(raw: written.initializers.joined(separator: "\n"))
-                }
-                """)
+            ExtensionDeclSyntax(
+                verbatim: """
+                    extension \(type.trimmedDescription)\(conformance) {
+                    \(written.initializers.joined(separator: "\n"))
+                    }
+                    """)
         ]
     }
 }
@@ -49,21 +49,21 @@ struct EmbeddedMembers {
     let access: String
     let members: [PropertyDeclaration]
 
-    var all: [DeclSyntax] {
+    var all: [String] {
         [
             fields, description,
-            "\(raw: access)static var _$memberCount: Swift.Int { \(raw: members.count) }", writing,
+            "\(access)static var _$memberCount: Swift.Int { \(members.count) }", writing,
             codingKeys, encoding, normalize, stamp, comparison,
         ] + refusal
     }
 
     /// The sentence about an optional property of the type, if it cannot be optional.
-    private var refusal: [DeclSyntax] {
+    private var refusal: [String] {
         guard let counter = members.first(where: { $0.hasOption("counter") }) else { return [] }
         return [
             """
-            @available(*, unavailable, message: "an embedded value with a '.counter' can't be optional: increments of '\(raw: counter.name)' would be lost with it; move it to the model")
-            \(raw: access)typealias _OptionalAttribute = Stet._RefusedProperty<\(raw: type)?>
+            @available(*, unavailable, message: "an embedded value with a '.counter' can't be optional: increments of '\(counter.name)' would be lost with it; move it to the model")
+            \(access)typealias _OptionalAttribute = Stet._RefusedProperty<\(type)?>
             """
         ]
     }
@@ -77,7 +77,7 @@ struct EmbeddedMembers {
 
     /// Returns the names under which generated code mentions the types of members; see
     /// `PropertyTypes`.
-    func types(_ context: some MacroExpansionContext) -> [DeclSyntax] {
+    func types(_ context: some MacroExpansionContext) -> [String] {
         let names = members.compactMap { member -> String? in
             guard let type = member.type.checked(as: "Member") else { return nil }
             return context.atLine(
@@ -85,24 +85,24 @@ struct EmbeddedMembers {
                 "\(member.fieldAccess)typealias \(member.reference) = \(type)")
         }
         return names.isEmpty
-            ? [] : ["\(raw: access)enum _$Types {\n\(raw: names.joined(separator: "\n"))\n}"]
+            ? [] : ["\(access)enum _$Types {\n\(names.joined(separator: "\n"))\n}"]
     }
 
-    private var fields: DeclSyntax {
+    private var fields: String {
         let fields = lines { member in
             "\(member.fieldAccess)var \(member.reference): Stet._FieldOf<\(member.memberType)> "
                 + "{ \(member.memberType)._field(_object, slot: \(slot(member, "_slot"))) }"
         }
         return """
-            \(raw: access)struct Fields: Stet._EmbeddedFields {
-            \(raw: access)typealias Value = \(raw: type)
-            \(raw: access)let _object: Stet._QueryObject
-            \(raw: access)let _slot: Stet._Slot
-            \(raw: access)init(_object: Stet._QueryObject, slot: Stet._Slot) {
+            \(access)struct Fields: Stet._EmbeddedFields {
+            \(access)typealias Value = \(type)
+            \(access)let _object: Stet._QueryObject
+            \(access)let _slot: Stet._Slot
+            \(access)init(_object: Stet._QueryObject, slot: Stet._Slot) {
             self._object = _object
             self._slot = slot
             }
-            \(raw: fields)
+            \(fields)
             }
             """
     }
@@ -112,7 +112,7 @@ struct EmbeddedMembers {
         member.index == 0 ? first : "Stet._Slot(\(first).index &+ \(member.index))"
     }
 
-    private var description: DeclSyntax {
+    private var description: String {
         let entries = lines { member in
             let options = member.options.map(\.expression.trimmedDescription)
                 .joined(separator: ", ")
@@ -122,7 +122,7 @@ struct EmbeddedMembers {
                 + "\(member.writtenDefault)),"
         }
         return
-            "\(raw: access)static let _$members: [Stet._EmbeddedMember<\(raw: type)>] = [\n\(raw: entries)\n]"
+            "\(access)static let _$members: [Stet._EmbeddedMember<\(type)>] = [\n\(entries)\n]"
     }
 
     private var reading: String {
@@ -136,21 +136,21 @@ struct EmbeddedMembers {
             """
     }
 
-    private var writing: DeclSyntax {
+    private var writing: String {
         let lines = lines { member in
             "\(member.memberType)._write(self.\(member.reference), &writer, slot: \(slot(member)))"
         }
         return """
-            \(raw: access)func _$encode(into writer: inout Stet._RecordWriter, slot: Stet._Slot) {
-            \(raw: lines)
+            \(access)func _$encode(into writer: inout Stet._RecordWriter, slot: Stet._Slot) {
+            \(lines)
             }
             """
     }
 
-    private var codingKeys: DeclSyntax {
+    private var codingKeys: String {
         """
         fileprivate enum _$CodingKeys: Swift.String, Swift.CodingKey {
-        \(raw: lines { "case \($0.reference)" })
+        \(lines { "case \($0.reference)" })
         }
         """
     }
@@ -168,21 +168,21 @@ struct EmbeddedMembers {
     }
 
     /// The function that encodes the members in a snapshot, without the hidden ones.
-    private var encoding: DeclSyntax {
+    private var encoding: String {
         let lines = lines { member in
             member.isHidden
                 ? nil
                 : "try \(member.memberType)._encode(self.\(member.reference), &values, _$CodingKeys.\(member.reference))"
         }
         return """
-            \(raw: access)func _$encode(to encoder: any Swift.Encoder) throws {
-            \(raw: lines.isEmpty ? "_" : "var values") = encoder.container(keyedBy: _$CodingKeys.self)
-            \(raw: lines)
+            \(access)func _$encode(to encoder: any Swift.Encoder) throws {
+            \(lines.isEmpty ? "_" : "var values") = encoder.container(keyedBy: _$CodingKeys.self)
+            \(lines)
             }
             """
     }
 
-    private var normalize: DeclSyntax {
+    private var normalize: String {
         let changes = lines { member in
             let place = "self.\(member.reference)"
             let calls = member.options.filter { ModelMisuse.fits($0, member) }
@@ -192,13 +192,13 @@ struct EmbeddedMembers {
                 + "{ \(calls.joined(separator: "; ")) }"
         }
         return """
-            \(raw: access)mutating func _$normalize(since base: Self?) {
-            \(raw: changes)
+            \(access)mutating func _$normalize(since base: Self?) {
+            \(changes)
             }
             """
     }
 
-    private var stamp: DeclSyntax {
+    private var stamp: String {
         let stamps = lines { member in
             guard let option = member.options.first(where: { $0.name == "stamped" }) else {
                 return nil
@@ -208,17 +208,20 @@ struct EmbeddedMembers {
             return isInsertOnly ? "if isInsert { \(assignment) }" : assignment
         }
         return """
-            \(raw: access)mutating func _$stamp(_ date: Stet._StampDate, isInsert: Swift.Bool) {
-            \(raw: stamps)
+            \(access)mutating func _$stamp(_ date: Stet._StampDate, isInsert: Swift.Bool) {
+            \(stamps)
             }
             """
     }
 
-    private var comparison: DeclSyntax {
-        let comparisons = members.map { "one.\($0.reference) == other.\($0.reference)" }
+    private var comparison: String {
+        let comparisons = lines { member in
+            "guard one.\(member.reference) == other.\(member.reference) else { return false }"
+        }
         return """
-            \(raw: access)static func == (one: Self, other: Self) -> Swift.Bool {
-            \(raw: comparisons.joined(separator: "\n&& "))
+            \(access)static func == (one: Self, other: Self) -> Swift.Bool {
+            \(comparisons)
+            return true
             }
             """
     }

@@ -1,5 +1,4 @@
 import SwiftSyntax
-import SwiftSyntaxBuilder
 
 /// The slots of the properties of a model.
 ///
@@ -7,7 +6,7 @@ import SwiftSyntaxBuilder
 /// slots of the properties after such a property are expressions, which the compiler evaluates.
 struct PropertySlots {
     /// The type with the slots that are not literals.
-    let declarations: [DeclSyntax]
+    let declarations: [String]
     /// The number of slots.
     let count: String
 
@@ -20,7 +19,7 @@ struct PropertySlots {
         }
         declarations =
             slots.isEmpty
-            ? [] : ["fileprivate enum _$Slots {\n\(raw: slots.joined(separator: "\n"))\n}"]
+            ? [] : ["fileprivate enum _$Slots {\n\(slots.joined(separator: "\n"))\n}"]
         count =
             properties.last { $0.mayBeEmbedded }.map { last in
                 "\(EmbeddedPlace(of: last).slot(at: properties.count)).index"

@@ -1,5 +1,4 @@
 import SwiftSyntax
-import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
 /// The names under which generated code mentions the types of properties.
@@ -9,7 +8,7 @@ import SwiftSyntaxMacros
 /// and is silent about a type that the compiler has refused.
 struct PropertyTypes {
     /// One line for each property whose text does not show that it can be stored.
-    let declarations: [DeclSyntax]
+    let declarations: [String]
 
     init(
         _ model: ClassDeclSyntax, _ properties: [PropertyDeclaration],
@@ -26,7 +25,7 @@ struct PropertyTypes {
             declarations = []
         } else {
             declarations = [
-                "\(raw: model.accessPrefix)enum _$Types {\n\(raw: names.joined(separator: "\n"))\n}"
+                "\(model.accessPrefix)enum _$Types {\n\(names.joined(separator: "\n"))\n}"
             ]
         }
     }

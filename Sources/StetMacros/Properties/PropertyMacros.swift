@@ -3,7 +3,7 @@ import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
 /// `@_Stored(slot)`, which `@Model` adds to each property: its accessors and its storage.
-struct StoredMacro: AccessorMacro, PeerMacro {
+struct StoredMacro: AccessorMacro, PeerMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
@@ -19,23 +19,23 @@ struct StoredMacro: AccessorMacro, PeerMacro {
         let storage = property.storage
         return [
             """
-            @storageRestrictions(initializes: \(raw: storage), accesses: _$state)
+            @storageRestrictions(initializes: \(storage), accesses: _$state)
             init(initialValue) {
-            \(raw: storage) = \(raw: type)._initialStorage(initialValue, slot: \(raw: slot), &_$state)
+            \(storage) = \(type)._initialStorage(initialValue, slot: \(slot), &_$state)
             }
             """,
             """
             get {
-            \(raw: isObserved ? "_$registrar.access(self, \\.\(property.reference))\nreturn " : "")\(raw: type)._value(of: \(raw: storage), in: self, slot: \(raw: slot))
+            \(isObserved ? "_$registrar.access(self, \\.\(property.reference))\nreturn " : "")\(type)._value(of: \(storage), in: self, slot: \(slot))
             }
             """,
             """
             set {
-            guard let storage = \(raw: type)._storage(assigning: newValue, replacing: \(raw: storage), in: self, slot: \(raw: slot)) else { return }
-            \(raw: isObserved ? "_$registrar.show(self, \\.\(property.reference)) { \(storage) = storage }" : "\(storage) = storage")
+            guard let storage = \(type)._storage(assigning: newValue, replacing: \(storage), in: self, slot: \(slot)) else { return }
+            \(isObserved ? "_$registrar.show(self, \\.\(property.reference)) { \(storage) = storage }" : "\(storage) = storage")
             }
             """,
-        ]
+        ].map(AccessorDeclSyntax.init(verbatim:))
     }
 
     static func expansion(
@@ -53,13 +53,16 @@ struct StoredMacro: AccessorMacro, PeerMacro {
             }
         }
         return [
-            "private final var \(raw: property.storage): Stet._StorageOf<\(raw: type)>\(raw: initialValue)"
+            DeclSyntax(
+                verbatim:
+                    "private final var \(property.storage): Stet._StorageOf<\(type)>\(initialValue)"
+            )
         ]
     }
 }
 
 /// `@Attribute`, which `@Model` reads; by itself it only reports a wrong position.
-struct AttributeMacro: PeerMacro {
+struct AttributeMacro: PeerMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
@@ -72,7 +75,7 @@ struct AttributeMacro: PeerMacro {
 }
 
 /// `@Transient`, which `@Model` reads; by itself it only reports a wrong position.
-struct TransientMacro: PeerMacro {
+struct TransientMacro: PeerMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
