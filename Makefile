@@ -6,7 +6,7 @@ HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
 .PHONY: help setup setup-service setup-postgres service service-load service-test browse demo test \
   test-optimised test-postgres docs lint fuzz fuzz-keep bench bench-quick format \
-  goldens setup-bench setup-campaigns campaign-build simulate campaign campaigns-small \
+  goldens setup-bench setup-campaigns campaign-build setup-counts counts simulate campaign campaigns-small \
   lowest bill-of-materials
 
 help: ## Lists the commands
@@ -194,6 +194,16 @@ SMALL_DOSES := \
   "simulate-retention --size 100" "trims --size 50000" \
   "namespaces --size 20" "moved-files --size 28" "forks --size 40" "clocks --size 30" \
   "privacy --size 60" "subscriptions --size 100"
+
+setup-counts: setup
+	@command -v valgrind >/dev/null 2>&1 || \
+	  { $(SUDO) apt-get update && $(SUDO) apt-get install -y valgrind; }
+
+counts: setup-counts ## Compares instructions and sizes with Benchmarks/counts.json: RENEW=1 ARGS=…
+	$(OPTIMISED) build --scratch-path $(OPTIMISED_BUILD) --product stet-counts
+	@# valgrind cannot read the debug information.
+	strip --strip-debug -o $(PROGRAMS)/stet-counts-stripped $(PROGRAMS)/stet-counts
+	$(PROGRAMS)/stet-counts-stripped Benchmarks/counts.json $(if $(RENEW),--renew) $(ARGS)
 
 simulate: campaign-build ## Compares undo histories with a reference model: SEEDS=2000 OPS=100 SEED=1
 	$(CAMPAIGN) simulate --size $(or $(SEEDS),2000) --operations $(or $(OPS),100) \

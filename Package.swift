@@ -131,6 +131,12 @@ let package = Package(
             path: "Tests/StetLiveOracle"),
         .executableTarget(
             name: "stet-live", dependencies: ["StetLiveOracle"], path: "Tests/StetLiveTool"),
+        // Counts of instructions and sizes, which hardly vary.
+        .executableTarget(
+            name: "stet-counts",
+            dependencies: [
+                "Stet", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], path: "Tests/StetCounts"),
         // The code of the README, word for word.
         .executableTarget(
             name: "stet-readme", dependencies: ["Stet"], path: "Tests/StetReadme"),
