@@ -3,6 +3,7 @@
 SWIFT ?= swift
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
+STEMMER := $(firstword $(wildcard /usr/include/libstemmer.h /usr/local/include/libstemmer.h))
 
 .PHONY: help setup setup-service setup-postgres service service-load service-test browse demo test \
   test-optimised test-postgres docs lint fuzz fuzz-keep bench bench-quick format \
@@ -12,10 +13,10 @@ HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 help: ## Lists the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: ## Installs liblmdb-dev when it is missing
-ifeq ($(HEADER),)
+setup: ## Installs liblmdb-dev and libstemmer-dev when they are missing
+ifeq ($(and $(HEADER),$(STEMMER)),)
 	$(SUDO) apt-get update
-	$(SUDO) apt-get install -y liblmdb-dev
+	$(SUDO) apt-get install -y liblmdb-dev libstemmer-dev
 endif
 
 demo: setup ## Builds and runs the example: a catalogue of installed packages
@@ -108,7 +109,7 @@ SYMBOLS := .build/symbol-graphs
 MODULES := $(CURDIR)/.build/debug/Modules
 TRIPLE = $(shell $(SWIFT) -print-target-info | sed -n 's/.*"triple": "\(.*\)",/\1/p')
 
-LIBRARIES := Stet StetTesting StetServiceLifecycle
+LIBRARIES := Stet StetTesting StetServiceLifecycle StetStemming
 INTERFACE := docs/Interface.txt
 
 .PHONY: symbols interface
@@ -122,6 +123,7 @@ symbols: setup
 	  $(SWIFT) symbolgraph-extract -module-name $$library -I $(MODULES) -target $(TRIPLE) \
 	    -experimental-allowed-reexported-modules=StetStore \
 	    -Xcc -fmodule-map-file=$(CURDIR)/Sources/CLMDB/module.modulemap \
+	    -Xcc -fmodule-map-file=$(CURDIR)/Sources/CStemmer/module.modulemap \
 	    -minimum-access-level public -skip-synthesized-members \
 	    -output-dir $(SYMBOLS)/$$library || exit 1; \
 	done

@@ -24,6 +24,7 @@ let package = Package(
     products: [
         .library(name: "Stet", targets: ["Stet"]),
         .library(name: "StetServiceLifecycle", targets: ["StetServiceLifecycle"]),
+        .library(name: "StetStemming", targets: ["StetStemming"]),
         .library(name: "StetTesting", targets: ["StetTesting"]),
         .library(name: "StetCLI", targets: ["StetCLI"]),
         .executable(name: "stet", targets: ["StetTool"]),
@@ -77,10 +78,13 @@ let package = Package(
                 "Stet", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
+        // A separate target, so that programs that do not stem words need no libstemmer.
+        .systemLibrary(name: "CStemmer", providers: [.apt(["libstemmer-dev"])]),
+        .target(name: "StetStemming", dependencies: ["StetStore", "CStemmer"]),
         // For the tests of applications: imports Swift Testing.
         .target(name: "StetTesting", dependencies: ["Stet", "StetStore"]),
         // The tool `stet`, which needs no models: a library with its commands, and the program.
-        .executableTarget(name: "StetTool", dependencies: ["StetCLI"]),
+        .executableTarget(name: "StetTool", dependencies: ["StetCLI", "StetStemming"]),
         .target(
             name: "StetCLI",
             dependencies: [
@@ -160,8 +164,8 @@ let package = Package(
         .testTarget(
             name: "StetTests",
             dependencies: [
-                "Stet", "StetServiceLifecycle", "StetTesting", "StetStore", "StetLMDB",
-                "StetTestModels", "StetTestSupport", "StetContract", "StetLiveOracle",
+                "Stet", "StetServiceLifecycle", "StetStemming", "StetTesting", "StetStore",
+                "StetLMDB", "StetTestModels", "StetTestSupport", "StetContract", "StetLiveOracle",
                 "stet-test-child", "CStetTrace",
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "Logging", package: "swift-log"),
@@ -174,12 +178,16 @@ let package = Package(
         ),
         .testTarget(
             name: "StetCLITests",
-            dependencies: ["StetCLI", "StetTool", "StetStore", "StetLMDB", "StetTestSupport"]
+            dependencies: [
+                "StetCLI", "StetTool", "StetStemming", "StetStore", "StetLMDB", "StetTestSupport",
+            ]
         ),
         // The code of the pages in Sources/Stet/Stet.docc; imports what a user imports.
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["Stet", "StetTesting", "StetTestModels", "StetTestSupport"]),
+            dependencies: [
+                "Stet", "StetStemming", "StetTesting", "StetTestModels", "StetTestSupport",
+            ]),
         .testTarget(
             name: "SourceTests",
             dependencies: ["Stet", "StetStore", "StetTestSupport", "stet-readme"]),

@@ -16,7 +16,11 @@ let package = Package(
             dependencies: ["CLibpq", .product(name: "Stet", package: "stet")]),
         .executableTarget(
             name: "StetPostgresTool",
-            dependencies: ["StetPostgres", .product(name: "StetCLI", package: "stet")]),
+            dependencies: [
+                "StetPostgres", .product(name: "Stet", package: "stet"),
+                .product(name: "StetCLI", package: "stet"),
+                .product(name: "StetStemming", package: "stet"),
+            ]),
         .target(
             name: "StetMachines",
             dependencies: [.product(name: "Stet", package: "stet")], path: "Tests/StetMachines"),

@@ -39,8 +39,10 @@
 @_exported public import struct StetStore.SubscriptionError
 @_exported public import struct StetStore.SubscriptionState
 @_exported public import struct StetStore.TextFolding
+@_exported public import struct StetStore.TextLanguage
 @_exported public import struct StetStore.TextQuery
 @_exported public import struct StetStore.TextSnippet
+@_exported public import protocol StetStore.TextStemmer
 @_exported public import struct StetStore.UndoConflict
 @_exported public import struct StetStore.UndoGroup
 @_exported public import enum StetStore.UndoPolicy

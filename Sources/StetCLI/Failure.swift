@@ -27,7 +27,8 @@ struct Failure: Error, Hashable {
 
     private static func exitCode(of code: StoreError.Code) -> ExitCode {
         switch code {
-        case .damaged, .notAStore, .newerFormat, .invalidSchema, .modelMismatch, .journalDiverged:
+        case .damaged, .notAStore, .newerFormat, .invalidSchema, .modelMismatch, .journalDiverged,
+            .textRulesMissing:
             .dataError
         case .notFound, .invalidPath, .historyTrimmed, .noSuchRevision: .noInput
         case .erased, .valueInUse: .problemsFound

@@ -71,8 +71,12 @@ def read_relationship(data):
     return name, place if members == 1 else None
 
 def read_index(data):
-    data.take(2 if data.number(1) & 6 else 0)  # the version of the rules for texts
-    data.take(data.number(1) * 3 + 2)
+    flags = data.number(1)
+    data.take(2 if flags & 6 else 0)  # the version of the rules for texts
+    for _ in range(data.number(1)):
+        data.take(3)
+        if flags & 8 and data.text(): data.take(4)  # the version of the stemmer
+    data.take(2)
 
 def read_entity(data):
     name, properties = data.text(), data.list(2, read_property)

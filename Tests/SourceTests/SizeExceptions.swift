@@ -26,7 +26,7 @@ enum SizeExceptions {
         "Sources/StetStore/Schema/DerivedProperty.swift type": 44,
         "Sources/StetStore/Schema/Schema+Format.swift init": 48,
         "Sources/StetStore/Subscriptions/SubscriptionUpdate.swift apply": 45,
-        "Sources/StetStore/Verification/Verification+Indexes.swift compareIndexes": 48,
+        "Sources/StetStore/Verification/Verification+Indexes.swift compareIndexes": 47,
         "Sources/StetStore/Verification/Verification.swift foldJournal": 47,
         "Tests/StetCLITests/Exchange/ExchangeTests.swift "
             + "rowsThatAreNotValidAreToldWithTheirLinesAndNothingIsCommitted": 52,

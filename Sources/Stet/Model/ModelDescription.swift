@@ -40,12 +40,15 @@ public final class _ModelDescription<M: Model>: Sendable {
         let all = described.map(\.property)
         let names = all.map(\.name)
         searchable = described.slotted.compactMap { slot, property in
-            property.searchWeight.map { TextMatch.Attribute(slot: slot, weight: $0) }
+            property.search.map { TextMatch.Attribute(slot: slot, weight: $0.weight) }
         }
-        let words = searchable.isEmpty ? [] : [EntityIndex(words: searchable.map(\.slot))]
+        let words = described.slotted.compactMap { slot, property in
+            property.search.map { EntityIndex.Part(slot: slot, language: $0.language) }
+        }
         entity = Entity(
             name: name, properties: all,
-            indexes: (single + indexes).map { $0.index(of: all, names) } + words)
+            indexes: (single + indexes).map { $0.index(of: all, names) }
+                + (words.isEmpty ? [] : [EntityIndex(words: words)]))
         self.relationships = relationships
         self.originalName = originalName
         origins = described.map(\.origin)
@@ -138,8 +141,8 @@ struct DescribedProperty: Sendable {
     var origin: PropertyOrigin
     /// The indexes that its options declare.
     var indexes: [_ModelIndex]
-    /// The weight of its words in searches; nil when they are not indexed.
-    let searchWeight: Double?
+    /// The search of its words; nil when they are not indexed.
+    let search: AttributeOption.Search?
     let normalizers: [@Sendable (Value) -> Value]
 
     init<T: _Storable>(
@@ -148,7 +151,7 @@ struct DescribedProperty: Sendable {
     ) where T._SnapshotValue: StoredValue {
         origin = PropertyOrigin(name: name)
         normalizers = options.compactMap(\.normalizer?.change)
-        searchWeight = options.compactMap(\.searchWeight).last
+        search = options.compactMap(\.search).last
         indexes = options.compactMap(\.index).map { _ModelIndex($0, name) }
         property = Property(
             name: name, type: T._SnapshotValue._valueType,
@@ -278,7 +281,7 @@ public struct AttributeOption: Sendable {
     var normalizer: (kind: Normalizer, change: @Sendable (Value) -> Value)?
     var stamp: Stamp?
     var index: Index?
-    var searchWeight: Double?
+    var search: Search?
     var isHidden = false
     var isCounter = false
     /// The object by whose key the value is sealed.
@@ -295,6 +298,12 @@ public struct AttributeOption: Sendable {
         var isUnique = false
         var folding: TextFolding = []
         var isOfSubstrings = false
+    }
+
+    /// The search of the words of an attribute.
+    struct Search: Sendable {
+        var language: TextLanguage?
+        var weight = 1.0
     }
 
     /// Keeps the value out of encoded snapshots and change sets, of debug text, of violations and
@@ -375,7 +384,7 @@ public struct AttributeOption: Sendable {
     /// ```
     ///
     /// Words are found at Unicode's word boundaries; case and diacritics make no difference.
-    public static let searchable = AttributeOption(searchWeight: 1)
+    public static let searchable = AttributeOption(search: Search())
 
     /// Adds the words of a string to those that `matching(_:)` searches, with a weight: an
     /// occurrence of a word in an attribute of weight 3 counts as three in one of weight 1 when
@@ -385,10 +394,36 @@ public struct AttributeOption: Sendable {
     ///
     /// - Precondition: `weight` is positive and finite.
     public static func searchable(weight: Double) -> AttributeOption {
+        searchable(nil, weight)
+    }
+
+    /// Adds the words of a string to those that `matching(_:)` searches, and reduces them to their
+    /// stems by the rules of a language: a search for `session` finds `sessions`.
+    ///
+    /// ```swift
+    /// import StetStemming
+    ///
+    /// @Attribute(.searchable(language: .english, weight: 3)) var title: String
+    /// ```
+    ///
+    /// The words of a search are reduced to their stems in the same way, for each attribute by its
+    /// own language. With another language, or other rules of it, the index is built again when the
+    /// store is opened.
+    ///
+    /// - Precondition: `weight` is positive and finite.
+    public static func searchable(
+        language: TextLanguage, weight: Double = 1
+    ) -> AttributeOption {
+        searchable(language, weight)
+    }
+
+    private static func searchable(
+        _ language: TextLanguage?, _ weight: Double
+    ) -> AttributeOption {
         trap(
             unless: weight > 0 && weight.isFinite,
             "a weight of searchable words must be positive and finite")
-        return AttributeOption(searchWeight: weight)
+        return AttributeOption(search: Search(language: language, weight: weight))
     }
 
     /// Requires that the value is not nil when it is saved.

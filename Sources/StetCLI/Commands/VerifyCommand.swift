@@ -58,6 +58,7 @@ extension VerificationReport {
             "objectCount": .integer(objectCount),
             "problems": .array(problems.map { .string($0) }),
             "referenceCount": .integer(referenceCount), "revision": .number(revision.number),
+            "uncheckedIndexes": .array(uncheckedIndexes.map { .string($0) }),
         ])
     }
 }

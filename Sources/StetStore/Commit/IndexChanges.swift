@@ -94,7 +94,7 @@ package struct IndexChanges: Sendable {
     /// exist.
     mutating func append(
         _ index: NumberedIndex, _ id: ObjectID, _ before: RecordBody?, _ after: RecordBody?
-    ) throws(DecodingFailure) {
+    ) throws {
         if let before, let after {
             var isSame = true
             for part in index.index.parts where isSame {

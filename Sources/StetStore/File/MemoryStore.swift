@@ -10,6 +10,7 @@ package enum MemoryStore {
     package static func make(
         _ schema: Schema, _ configuration: StoreFile.Configuration = .init()
     ) throws -> StoreFile {
+        try schema.refuseMissingStemmers(path: nil)
         var sizes = configuration.ofEnvironment(entityCount: schema.entities.count)
         sizes.skipsSync = true
         sizes.removesNames = true

@@ -80,6 +80,7 @@ package final class StoreFile: Sendable {
         at path: String, schema: Schema, origins: SchemaOrigins = SchemaOrigins(),
         seededFrom seed: String? = nil, _ configuration: Configuration = Configuration()
     ) throws -> StoreFile {
+        try schema.refuseMissingStemmers(path: path)
         let declared = DeclaredModels(schema: schema, origins: origins)
         let creation = StoreCreation(
             path: path, declared: declared, seed: seed, configuration: configuration)

@@ -263,6 +263,7 @@ extension Upcast {
         return zip(old.parts, new.parts).allSatisfy { oldPart, newPart in
             let (former, property) = (from.properties[oldPart.slot], to.properties[newPart.slot])
             return slots[newPart.slot] == oldPart.slot && oldPart.folding == newPart.folding
+                && oldPart.language == newPart.language
                 && former.type.widest == property.type.widest
                 && (property.isOptional || !former.isOptional)
                 && (!to.isRequiredMember(newPart.slot) || from.isRequiredMember(oldPart.slot)

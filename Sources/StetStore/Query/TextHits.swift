@@ -6,11 +6,12 @@
 ///
 /// State: belongs to the state of a query; it has no lock.
 final class TextHits {
-    private let match: TextMatch
     private let index: NumberedIndex
     private let entity: Entity
     /// The weights of the attributes of the index; 0 for those that are not searched.
     private let weights: [Double]
+    /// The phrases that must occur, and those that must not.
+    private let phrases: (required: [IndexedPhrase], excluded: [IndexedPhrase])
     private var known: Hits?
     /// False when too much has changed since the revision of the query for the index to be of use.
     private var usesIndex: Bool?
@@ -52,28 +53,32 @@ final class TextHits {
     }
 
     init(_ match: TextMatch, _ index: NumberedIndex, _ schema: Schema) throws {
-        self.match = match
         self.index = index
         entity = schema.entities[index.entity]
         try index.index.checkVersion(in: entity)
         weights = index.index.parts.map { part in
             match.attributes.first { $0.slot == part.slot }?.weight ?? 0
         }
+        let languages = index.index.parts.map(\.language)
+        phrases = (
+            match.query.required.map { IndexedPhrase($0, in: languages) },
+            match.query.excluded.map { IndexedPhrase($0, in: languages) }
+        )
     }
 
     // MARK: Objects
 
     /// Returns whether an object has the words.
     func matches(_ row: QueryState.Row, _ state: QueryState) throws -> Bool {
-        if match.query.required.isEmpty { return false }
+        if phrases.required.isEmpty { return false }
         // Using the index pays after a few objects.
         if known != nil || searchedCount >= 16, try isStored(row, state) {
             return try hits(state).place(of: row.id) != nil
         }
         searchedCount += 1
         let words = try words(of: row)
-        return match.query.required.allSatisfy { !count($0, words).isEmpty }
-            && match.query.excluded.allSatisfy { count($0, words).isEmpty }
+        return phrases.required.allSatisfy { !count($0, words).isEmpty }
+            && phrases.excluded.allSatisfy { count($0, words).isEmpty }
     }
 
     /// Returns the score of an object, the higher the better.
@@ -83,7 +88,7 @@ final class TextHits {
             return hits.scores[place]
         }
         let words = try words(of: row)
-        let counts = match.query.required.map { count($0, words) }
+        let counts = phrases.required.map { count($0, words) }
         return hits.ranking.score(counts.map { $0[...] }, wordCount: words.count)
     }
 
@@ -101,7 +106,7 @@ final class TextHits {
 
     /// Returns the numbers of occurrences in the attributes; empty when there are none in those
     /// that are searched.
-    private func count(_ phrase: TextPhrase, _ words: TextWords) -> [Int] {
+    private func count(_ phrase: IndexedPhrase, _ words: TextWords) -> [Int] {
         var counts = [Int](repeating: 0, count: weights.count)
         words.count(phrase, &counts)
         return weights.indices.contains { weights[$0] > 0 && counts[$0] > 0 } ? counts : []
@@ -114,8 +119,8 @@ final class TextHits {
         if let known { return known }
         let tree = TextTree(table: try state.reader.file.projection.tableOfIndexes)
         let totals = try tree.totals(index.number, in: state.reader.transaction)
-        let lists = try match.query.required.map { try occurrences(of: $0, tree, state) }
-        let excluded = try match.query.excluded.map { try occurrences(of: $0, tree, state) }
+        let lists = try phrases.required.map { try occurrences(of: $0, tree, state) }
+        let excluded = try phrases.excluded.map { try occurrences(of: $0, tree, state) }
         var hits = Hits(
             ranking: TextRanking(totals, frequencies: lists.map(\.ids.count), weights))
         if let shortest = lists.min(by: { $0.ids.count < $1.ids.count }) {
@@ -137,22 +142,28 @@ final class TextHits {
     }
 
     private func occurrences(
-        of phrase: TextPhrase, _ tree: TextTree, _ state: QueryState
+        of indexed: IndexedPhrase, _ tree: TextTree, _ state: QueryState
     ) throws -> TextOccurrences {
+        let phrase = indexed.phrase
+        let searched = weights.indices.filter { weights[$0] > 0 }
         var found = TextOccurrences(attributeCount: weights.count)
         var lists: [TextOccurrences] = []
-        for (offset, word) in phrase.words.enumerated() {
+        for offset in 0..<phrase.wordCount {
             var list = TextOccurrences(attributeCount: weights.count)
-            let isPrefix = phrase.isPrefix(at: offset)
+            let lookups = indexed.lookups(at: offset, in: searched)
             let back = phrase.distance == nil ? offset : 0
-            try tree.forEachPosting(
-                index.number, of: word, isPrefix: isPrefix, in: state.reader.transaction
-            ) { id, posting in
-                try state.visit()
-                try list.append(id, posting, isSearched: { weights[$0] > 0 }, back: back)
-                return true
+            for lookup in lookups {
+                let attributes = weights.indices.map(lookup.attributes.contains)
+                try tree.forEachPosting(
+                    index.number, of: lookup.word, isPrefix: lookup.isPrefix,
+                    in: state.reader.transaction
+                ) { id, posting in
+                    try state.visit()
+                    try list.append(id, posting, isSearched: { attributes[$0] }, back: back)
+                    return true
+                }
             }
-            if isPrefix { list.unite() }
+            if lookups.count > 1 || phrase.isPrefix(at: offset) { list.unite() }
             if phrase.distance != nil {
                 lists.append(list)
                 continue

@@ -38,7 +38,8 @@ struct TextOccurrences {
         ends.append(places.count)
     }
 
-    /// Sorts the objects, which come from several words, and unites those that occur repeatedly.
+    /// Sorts the objects, which come from several lists, and unites those that occur repeatedly;
+    /// a place at which a word has several forms counts once.
     mutating func unite() {
         if zip(ids, ids.dropFirst()).allSatisfy({ $0 < $1 }) { return }
         let old = self
@@ -53,6 +54,12 @@ struct TextOccurrences {
                 next += 1
             }
             places[start...].sort()
+            var last: Int?
+            let different = places[start...].filter { place in
+                defer { last = place }
+                return place != last
+            }
+            places.replaceSubrange(start..., with: different)
             add(old.ids[first], old.wordCounts[first])
         }
     }

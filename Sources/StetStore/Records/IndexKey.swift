@@ -57,8 +57,9 @@ extension EntityIndex {
 
     /// Returns the parts of an object's texts, for an index that has a list for each.
     ///
-    /// - Throws: `DecodingFailure`, also when the index is of another version.
-    func terms(of body: RecordBody) throws(DecodingFailure) -> any TextTerms {
+    /// - Throws: `DecodingFailure`; `StoreError` (`.textRulesMissing`) when the index is of another
+    ///   version.
+    func terms(of body: RecordBody) throws -> any TextTerms {
         if isText { return try words(of: body) }
         try checkVersion(in: body.entity)
         var trigrams = TextTrigrams()
@@ -71,23 +72,25 @@ extension EntityIndex {
 
     /// Returns the words of an object, for an index of words.
     ///
-    /// - Throws: `DecodingFailure`, also when the index is of another version of the tokeniser.
-    func words(of body: RecordBody) throws(DecodingFailure) -> TextWords {
+    /// - Throws: as `terms(of:)`.
+    func words(of body: RecordBody) throws -> TextWords {
         try checkVersion(in: body.entity)
         var words = TextWords()
         for (attribute, part) in parts.enumerated() {
             guard case .bytes(let text)? = try body.cell(part.slot) else { continue }
-            words.append(text, attribute: attribute)
+            words.append(text, attribute: attribute, language: part.language)
         }
         return words
     }
 
-    /// - Throws: `DecodingFailure` when texts were split by other rules than those of this process.
-    func checkVersion(in entity: Entity) throws(DecodingFailure) {
-        if isOfThisVersion { return }
-        throw DecodingFailure(
-            "the \(description(in: entity)) of \(entity.name) were indexed with another version of "
-                + "Unicode or Stet: open the store with its application, which renews the index")
+    /// - Throws: `StoreError` (`.textRulesMissing`) when texts were split or stemmed by other rules
+    ///   than those of this process.
+    func checkVersion(in entity: Entity) throws {
+        guard let problem = problemOfVersion(in: entity) else { return }
+        throw StoreError(
+            .textRulesMissing,
+            message: "The index can't be used or changed: \(problem).",
+            advice: "Open the store with its application, which renews the index.")
     }
 
     /// Returns the key of an object's values, not truncated.

@@ -6,11 +6,21 @@ public struct EntityIndex: Hashable, Sendable {
         public let slot: Slot
         /// The comparison of its text.
         public let folding: TextFolding
+        /// The language by whose rules its words are stemmed; nil when they are not.
+        package let language: TextLanguage?
 
         /// Creates a part of an index.
         public init(slot: Slot, folding: TextFolding = []) {
             self.slot = slot
             self.folding = folding
+            language = nil
+        }
+
+        /// Creates a part of an index of words.
+        package init(slot: Slot, language: TextLanguage?) {
+            self.slot = slot
+            folding = []
+            self.language = language
         }
     }
 
@@ -49,8 +59,14 @@ public struct EntityIndex: Hashable, Sendable {
 
     /// Creates an index of the words of texts; the order of the properties does not matter.
     public init(words slots: [Slot]) {
-        let parts = slots.sorted().map { Part(slot: $0) }
-        self.init(parts, .words, version: Contents.words.version)
+        self.init(words: slots.map { Part(slot: $0) })
+    }
+
+    /// Creates an index of the words of texts, each in a language; the order of the properties does
+    /// not matter.
+    package init(words parts: [Part]) {
+        self.init(
+            parts.sorted { $0.slot < $1.slot }, .words, version: Contents.words.version)
     }
 
     /// Creates an index of the substrings of a text.
@@ -74,7 +90,11 @@ public struct EntityIndex: Hashable, Sendable {
     /// True for an index of parts of texts, whose entries are lists of objects.
     package var hasLists: Bool { contents != .values }
     /// True when this process splits texts by the rules that the index was built with.
-    package var isOfThisVersion: Bool { textVersion == contents.version }
+    package var isOfThisVersion: Bool {
+        textVersion == contents.version && languages.allSatisfy(\.hasStemmer)
+    }
+    /// The languages by whose rules words are stemmed.
+    var languages: [TextLanguage] { parts.compactMap(\.language) }
 }
 
 /// The options for comparing text in an index, beyond the comparison of `String`.
@@ -151,6 +171,7 @@ extension EntityIndex {
     package func description(in entity: Entity) -> String {
         let names = parts.map { part in
             (entity.properties.element(at: part.slot)?.name ?? "?") + part.folding.description
+                + (part.language.map { " in \($0.name)" } ?? "")
         }
         let kind =
             switch contents {
@@ -215,29 +236,89 @@ extension Schema {
 
 extension EntityIndex {
     private static let unique: UInt8 = 1
+    private static let stemmed: UInt8 = 8
 
     func encode(into buffer: inout ByteBuffer) {
-        buffer.append((isUnique ? Self.unique : 0) | contents.rawValue)
+        let isStemmed = !languages.isEmpty
+        buffer.append(
+            (isUnique ? Self.unique : 0) | contents.rawValue | (isStemmed ? Self.stemmed : 0))
         if let textVersion { buffer.append(textVersion) }
         buffer.append(UInt8(parts.count))
         for part in parts {
             buffer.append(UInt16(part.slot.index))
             buffer.append(part.folding.rawValue)
+            if isStemmed { part.encodeLanguage(into: &buffer) }
         }
     }
 
     init(decoding reader: inout ByteReader) throws(DecodingFailure) {
         let flags: UInt8 = try reader.read()
-        guard let contents = Contents(rawValue: flags & ~Self.unique) else {
-            throw DecodingFailure("an index of a later format")
-        }
+        let isStemmed = flags & Self.stemmed != 0
+        guard let contents = Contents(rawValue: flags & ~Self.unique & ~Self.stemmed),
+            contents == .words || !isStemmed
+        else { throw DecodingFailure("an index of a later format") }
         let version: UInt16? = contents == .values ? nil : try reader.read()
         var parts: [Part] = []
         for _ in 0..<(try reader.read(UInt8.self)) {
             let slot: UInt16 = try reader.read()
             let folding: UInt8 = try reader.read()
-            parts.append(Part(slot: Slot(slot), folding: TextFolding(rawValue: folding)))
+            if isStemmed {
+                let language = try Part.language(decoding: &reader)
+                guard folding == 0 else { throw DecodingFailure("words with a folding") }
+                parts.append(Part(slot: Slot(slot), language: language))
+            } else {
+                parts.append(Part(slot: Slot(slot), folding: TextFolding(rawValue: folding)))
+            }
         }
         self.init(parts, isUnique: flags & Self.unique != 0, contents, version: version)
+    }
+}
+
+extension EntityIndex.Part {
+    fileprivate func encodeLanguage(into buffer: inout ByteBuffer) {
+        buffer.append(shortString: language?.name ?? "")
+        if let language { buffer.append(language.version) }
+    }
+
+    fileprivate static func language(
+        decoding reader: inout ByteReader
+    ) throws(DecodingFailure) -> TextLanguage? {
+        let name = try reader.readShortString()
+        return name.isEmpty ? nil : TextLanguage(name, version: try reader.read())
+    }
+}
+
+// MARK: - Languages
+
+extension EntityIndex {
+    /// Returns the reason why this process can't use the index, for the index of an entity; nil
+    /// when it can.
+    package func problemOfVersion(in entity: Entity) -> String? {
+        if isOfThisVersion { return nil }
+        let title = "\(description(in: entity)) of \(entity.name)"
+        if let language = languages.first(where: { !$0.hasStemmer && !$0.isKnownInAnotherVersion })
+        {
+            return "this program has no stemmer for \(language.name), by which the \(title) was "
+                + "made"
+        }
+        return "the \(title) was made by another version of Unicode, Stet or a stemmer"
+    }
+}
+
+extension Schema {
+    /// Refuses models with a language that this process has no stemmer for.
+    func refuseMissingStemmers(path: String?) throws {
+        for (number, entity) in entities.numbered {
+            for index in indexes(ofEntity: number) {
+                guard
+                    let part = index.index.parts.first(where: { $0.language?.hasStemmer == false })
+                else { continue }
+                throw StoreError(
+                    .textRulesMissing, path: path,
+                    message: "\(entity.name).\(entity.properties[part.slot].name) is searchable in "
+                        + "\(part.language?.name ?? ""), for which this program has no stemmer.",
+                    advice: "Nothing was changed. Install a version of libstemmer that has one.")
+            }
+        }
     }
 }

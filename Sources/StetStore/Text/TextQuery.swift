@@ -8,14 +8,17 @@
 ///
 /// - `undo` requires the word; a part with several words, such as `undo-stack`, requires them side
 ///   by side.
-/// - `jour*` requires a word that begins with this.
+/// - `jour*` requires a word that begins with this; in a text with a language, a word whose stem
+///   begins with this or is that of `jour`.
 /// - `"edit session"` requires the words side by side, in this order; the last one may be a
 ///   beginning, as in `"edit sess"*`. A quotation mark that is missing counts at the end.
 /// - `"undo journal"~5` requires the words near each other: in any order, with at most 5 words
 ///   between them in all; without a number 10.
 /// - `-sqlite` or `-"edit session"` requires that the word or the words do not occur.
 ///
-/// Case and diacritics make no difference, and nor do characters that are not part of words. Every
+/// Words are compared by their stems in texts with a language, and by all of their letters in
+/// others. Case and diacritics make no difference, and nor do characters that are not part of
+/// words. Every
 /// text is a search: parts without a word are ignored, and a search that requires no word, such as
 /// an empty one or `-sqlite`, finds nothing.
 public struct TextQuery: Hashable, Sendable {
@@ -32,7 +35,7 @@ public struct TextQuery: Hashable, Sendable {
         var parts = TextQueryParts(text)
         var phrases: (required: [TextPhrase], excluded: [TextPhrase]) = ([], [])
         while let part = parts.next() {
-            if part.phrase.words.isEmpty { continue }
+            if part.phrase.wordCount == 0 { continue }
             if part.isExcluded {
                 phrases.excluded.append(part.phrase)
             } else {
@@ -41,36 +44,6 @@ public struct TextQuery: Hashable, Sendable {
         }
         (required, excluded) = phrases
     }
-}
-
-/// Words that occur side by side, in this order, or near each other.
-package struct TextPhrase: Hashable, Sendable {
-    /// The folded words.
-    package let words: [[UInt8]]
-    /// True when the last word is the beginning of a word.
-    package let isPrefix: Bool
-    /// The greatest number of other words between words that are near each other, in any order; nil
-    /// for words side by side.
-    package let distance: Int?
-
-    init(_ text: Substring, isPrefix: Bool, distance: Int?) {
-        var words: [[UInt8]] = []
-        var text = String(text)
-        text.withUTF8 { bytes in
-            TextTokenizer.forEachWord(in: UnsafeRawBufferPointer(bytes)) { word, _ in
-                words.append(Array(word))
-            }
-        }
-        self.words = words
-        self.isPrefix = isPrefix
-        self.distance = words.count > 1 ? distance : nil
-    }
-
-    /// The number of words from the first to the last one, at most.
-    package var span: Int { words.count + (distance ?? 0) }
-
-    /// Returns whether the word at an offset of the phrase is a beginning.
-    package func isPrefix(at offset: Int) -> Bool { isPrefix && offset == words.count - 1 }
 }
 
 /// The parts of a search, one after another.

@@ -14,11 +14,17 @@ extension TextQuery {
     /// for range in query.ranges(in: article.title) { styled[range].font = .bold }
     /// ```
     ///
+    /// - Parameters:
+    ///   - text: the text of an attribute.
+    ///   - language: the language of the attribute; nil when its words are not stemmed.
+    /// - Returns: the ranges.
     /// - Complexity: O(length of the text).
-    public func ranges(in text: String) -> [Range<String.Index>] {
+    public func ranges(
+        in text: String, language: TextLanguage? = nil
+    ) -> [Range<String.Index>] {
         var text = text
         text.makeContiguousUTF8()
-        return hits(TextWords(text)).map { text.range($0) }
+        return hits(TextWords(text, language), language).map { text.range($0) }
     }
 
     /// Returns a part of a text with as many of the required words as possible.
@@ -28,16 +34,19 @@ extension TextQuery {
     /// - Parameters:
     ///   - text: the text of an attribute.
     ///   - wordCount: the number of words in the part, at most.
+    ///   - language: the language of the attribute; nil when its words are not stemmed.
     /// - Returns: the part, and the ranges of the words in it.
     /// - Complexity: O(length of the text).
     /// - Precondition: `wordCount` is positive.
-    public func snippet(of text: String, wordCount: Int = 20) -> TextSnippet {
+    public func snippet(
+        of text: String, wordCount: Int = 20, language: TextLanguage? = nil
+    ) -> TextSnippet {
         trap(unless: wordCount > 0, "a snippet needs at least one word")
         var text = text
         text.makeContiguousUTF8()
-        let words = TextWords(text)
+        let words = TextWords(text, language)
         let places = words.places
-        let hits = hits(words)
+        let hits = hits(words, language)
         let first = Self.start(of: hits, places, wordCount)
         let isWhole = places.count <= wordCount
         let end = min(first + wordCount, places.count)
@@ -54,8 +63,9 @@ extension TextQuery {
     }
 
     /// Returns the bytes of the required words, in order.
-    private func hits(_ words: TextWords) -> [Range<Int>] {
-        let places = Set(required.flatMap { words.places(of: $0) })
+    private func hits(_ words: TextWords, _ language: TextLanguage?) -> [Range<Int>] {
+        let places = Set(
+            required.flatMap { words.places(of: IndexedPhrase($0, in: [language])) })
         return places.sorted { $0.lowerBound < $1.lowerBound }
     }
 
@@ -79,10 +89,12 @@ extension TextQuery {
 }
 
 extension TextWords {
-    fileprivate init(_ text: String) {
+    fileprivate init(_ text: String, _ language: TextLanguage?) {
         self.init()
         var text = text
-        text.withUTF8 { append(UnsafeRawBufferPointer($0), attribute: 0) }
+        text.withUTF8 {
+            append(UnsafeRawBufferPointer($0), attribute: 0, language: language)
+        }
     }
 }
 

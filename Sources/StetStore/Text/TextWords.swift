@@ -4,6 +4,8 @@ package struct TextWords: TextTerms {
     private struct Word {
         let start: Int
         let end: Int
+        /// The end of its other form, which follows the first one; `end` if it has only one.
+        let otherEnd: Int
         let attribute: Int
         let position: Int
         /// The bytes of the word in the text of the attribute.
@@ -18,28 +20,40 @@ package struct TextWords: TextTerms {
     /// The number of words in all attributes.
     package var count: Int { words.count }
 
-    /// Adds the words of an attribute, which follows those before it.
-    package mutating func append(_ text: UnsafeRawBufferPointer, attribute: Int) {
+    /// Adds the words of an attribute, which follows those before it, or their stems.
+    package mutating func append(
+        _ text: UnsafeRawBufferPointer, attribute: Int, language: TextLanguage? = nil
+    ) {
         var position = 0
         TextTokenizer.forEachWord(in: text) { word, place in
             let start = bytes.count
-            bytes.append(contentsOf: word)
+            var end = start
+            if let language {
+                let written = UnsafeRawBufferPointer(rebasing: text[place])
+                let stems = TextStems(language, folded: word, written: written)
+                bytes.append(contentsOf: stems.plain.utf8)
+                end = bytes.count
+                if let marked = stems.marked { bytes.append(contentsOf: marked.utf8) }
+            } else {
+                bytes.append(contentsOf: word)
+                end = bytes.count
+            }
             words.append(
                 Word(
-                    start: start, end: bytes.count, attribute: attribute, position: position,
-                    place: place))
+                    start: start, end: end, otherEnd: bytes.count, attribute: attribute,
+                    position: position, place: place))
             position += 1
         }
     }
 
     /// Adds the number of occurrences of a phrase in each attribute to `counts`.
-    package func count(_ phrase: TextPhrase, _ counts: inout [Int]) {
-        if phrase.distance == nil {
+    func count(_ phrase: IndexedPhrase, _ counts: inout [Int]) {
+        if phrase.phrase.distance == nil {
             for start in words.indices where hasSideBySide(phrase, at: start) {
                 counts[words[start].attribute] += 1
             }
         } else {
-            for start in TextNearness.starts(occurrences(of: phrase), span: phrase.span) {
+            for start in TextNearness.starts(occurrences(of: phrase), span: phrase.phrase.span) {
                 counts[start >> TextNearness.positionBits] += 1
             }
         }
@@ -47,17 +61,17 @@ package struct TextWords: TextTerms {
 
     /// Returns the bytes of the text at which the words of a phrase occur, in order, each once; for
     /// the words of one attribute.
-    package func places(of phrase: TextPhrase) -> [Range<Int>] {
-        if phrase.distance == nil {
+    func places(of phrase: IndexedPhrase) -> [Range<Int>] {
+        if phrase.phrase.distance == nil {
             var found: Set<Int> = []
             for start in words.indices where hasSideBySide(phrase, at: start) {
-                found.formUnion(start..<start + phrase.words.count)
+                found.formUnion(start..<start + phrase.phrase.wordCount)
             }
             return found.sorted().map { words[$0].place }
         }
         let lists = occurrences(of: phrase)
-        let starts = TextNearness.starts(lists, span: phrase.span)
-        let found = TextNearness.places(lists, from: starts, span: phrase.span)
+        let starts = TextNearness.starts(lists, span: phrase.phrase.span)
+        let found = TextNearness.places(lists, from: starts, span: phrase.phrase.span)
         // Of one attribute, so that the position of a word is its index.
         return found.map { words[$0].place }
     }
@@ -66,50 +80,58 @@ package struct TextWords: TextTerms {
     package var places: [Range<Int>] { words.map(\.place) }
 
     /// Returns whether the words of a phrase occur side by side from a word on.
-    private func hasSideBySide(_ phrase: TextPhrase, at start: Int) -> Bool {
-        let end = start + phrase.words.count
+    private func hasSideBySide(_ phrase: IndexedPhrase, at start: Int) -> Bool {
+        let end = start + phrase.phrase.wordCount
         guard end > start, end <= words.count else { return false }
-        return phrase.words.indices.allSatisfy { has(phrase, $0, at: start + $0, start) }
-    }
-
-    /// Returns the places of each word of a phrase.
-    private func occurrences(of phrase: TextPhrase) -> [ArraySlice<Int>] {
-        phrase.words.indices.map { offset in
-            let found = words.indices.filter { has(phrase, offset, at: $0, $0) }
-            return found.map { TextNearness.place(words[$0].attribute, words[$0].position) }[...]
+        let forms = phrase.forms[words[start].attribute]
+        return forms.words.indices.allSatisfy { offset in
+            let word = words[start + offset]
+            return word.attribute == words[start].attribute && has(word, forms, offset)
         }
     }
 
-    /// Returns whether a word is the one at an offset of a phrase, in the attribute of `start`.
-    private func has(
-        _ phrase: TextPhrase, _ offset: Int, at index: Int, _ start: Int
-    ) -> Bool {
-        let word = words[index]
-        guard word.attribute == words[start].attribute else { return false }
-        let (found, wanted) = (bytes[word.start..<word.end], phrase.words[offset])
-        return phrase.isPrefix(at: offset) ? found.starts(with: wanted) : found == wanted[...]
+    /// Returns the places of each word of a phrase.
+    private func occurrences(of phrase: IndexedPhrase) -> [ArraySlice<Int>] {
+        (0..<phrase.phrase.wordCount).map { offset in
+            let found = words.filter { has($0, phrase.forms[$0.attribute], offset) }
+            return found.map { TextNearness.place($0.attribute, $0.position) }[...]
+        }
     }
 
-    /// Calls `body` with each different word, in the order of their bytes, and with the bytes of
-    /// its posting.
+    /// Returns whether a word is the one at an offset of a phrase.
+    private func has(_ word: Word, _ forms: TextPhrase.Forms, _ offset: Int) -> Bool {
+        forms.match(bytes[word.start..<word.end], at: offset)
+            || (word.otherEnd > word.end
+                && forms.match(bytes[word.end..<word.otherEnd], at: offset))
+    }
+
+    /// Calls `body` with each different form of words, in the order of their bytes, and with the
+    /// bytes of its posting.
     ///
     /// The bytes are the number of words of the object, and the positions of the word in each
     /// attribute as differences; 0 leads to the next attribute.
     package func forEachPosting(
         _ body: (_ word: ArraySlice<UInt8>, _ posting: [UInt8]) -> Void
     ) {
-        let order = ByteOrder.sorted(bytes, words.map { $0.start..<$0.end })
+        // The forms in the order of their positions, which those with equal bytes keep.
+        var forms: [(bytes: Range<Int>, word: Int)] = []
+        forms.reserveCapacity(words.count)
+        for (index, word) in words.enumerated() {
+            forms.append((word.start..<word.end, index))
+            if word.otherEnd > word.end { forms.append((word.end..<word.otherEnd, index)) }
+        }
+        let order = ByteOrder.sorted(bytes, forms.map(\.bytes))
         var posting: [UInt8] = []
         var place = 0
         while place < order.count {
-            let first = words[order[place]]
-            let term = bytes[first.start..<first.end]
+            let term = bytes[forms[order[place]].bytes]
             posting.removeAll(keepingCapacity: true)
             posting.append(varint: UInt64(words.count))
             var (attribute, last) = (0, -1)
             while place < order.count {
-                let word = words[order[place]]
-                guard bytes[word.start..<word.end] == term else { break }
+                let form = forms[order[place]]
+                guard bytes[form.bytes] == term else { break }
+                let word = words[form.word]
                 while attribute < word.attribute {
                     posting.append(0)
                     (attribute, last) = (attribute + 1, -1)

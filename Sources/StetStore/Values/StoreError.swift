@@ -43,6 +43,9 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let invalidSchema = Code(rawValue: "invalidSchema")
         /// The store was made for other models.
         public static let modelMismatch = Code(rawValue: "modelMismatch")
+        /// An index of texts was made by rules that this process does not have: of another version
+        /// of Unicode, or of a language without a stemmer; nothing was changed.
+        public static let textRulesMissing = Code(rawValue: "textRulesMissing")
         /// The values of the store prevent its migration; nothing was changed.
         public static let migrationFailed = Code(rawValue: "migrationFailed")
         /// No commit with this revision exists yet.

@@ -22,15 +22,21 @@ struct TextVerification {
     }
 
     private var indexes: [Int: Expected] = [:]
+    /// The indexes that were made by rules that this process does not have, and why.
+    private var unchecked: [Int: String] = [:]
     /// The list of the last chunk, its hash, and the last object in it.
     private var last: (list: [UInt8], hash: UInt64, id: ObjectID) = ([], 0, .none)
     /// The number of postings that the objects should have.
-    private(set) var postingCount = 0
+    private var postingCount = 0
     private(set) var problems: [String] = []
 
     init(_ verification: borrowing Verification) throws {
         for index in verification.file.schema.indexes where index.index.hasLists {
             let entity = verification.file.schema.entities[index.entity]
+            if let problem = index.index.problemOfVersion(in: entity) {
+                unchecked[index.number] = problem
+                continue
+            }
             var expected = Expected(
                 name: "\(entity.name) \(index.index.description(in: entity))",
                 terms: index.index.isText ? "words" : "trigrams")
@@ -66,7 +72,8 @@ struct TextVerification {
 
     /// Returns whether a key belongs to an index of words or substrings.
     func takes(_ key: UnsafeRawBufferPointer) -> Bool {
-        (try? IndexKey.number(of: key)).map { indexes[$0] != nil } ?? false
+        guard let number = try? IndexKey.number(of: key) else { return false }
+        return indexes[number] != nil || unchecked[number] != nil
     }
 
     /// Compares a stored entry with what is expected, and forgets that.
@@ -111,8 +118,11 @@ struct TextVerification {
         }
     }
 
-    /// Notes the objects whose postings are not those of their texts.
-    mutating func finish() {
+    /// Notes the objects whose postings are not those of their texts, and adds to a report what was
+    /// checked and what was not.
+    mutating func finish(_ report: inout VerificationReport) {
+        report.indexEntryCount += postingCount
+        report.uncheckedIndexes = unchecked.sorted { $0.key < $1.key }.map(\.value)
         for (_, expected) in indexes.sorted(by: { $0.key < $1.key }) {
             let (name, terms) = (expected.name, expected.terms)
             if expected.totals != TextTotals() { problems.append("\(name) misses its totals.") }

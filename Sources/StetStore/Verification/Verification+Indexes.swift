@@ -48,8 +48,7 @@ extension Verification {
             let id = try key.withUnsafeBytes { try IndexKey($0).id }
             note("\(described(index)) misses the entry of \(id).")
         }
-        texts.finish()
-        report.indexEntryCount += texts.postingCount
+        texts.finish(&report)
         for problem in texts.problems { note(problem) }
     }
 

@@ -317,6 +317,9 @@ public struct VerificationReport: Sendable, Hashable {
     public internal(set) var indexEntryCount = 0
     /// The problems, each as a sentence; at most 100.
     public internal(set) var problems: [String] = []
+    /// The indexes of texts that were not checked because this program lacks the rules by which
+    /// they were made, each with its reason as a clause.
+    public internal(set) var uncheckedIndexes: [String] = []
     /// The hash of the last commit, in hexadecimal digits.
     public internal(set) var hash = ""
 
@@ -327,7 +330,7 @@ public struct VerificationReport: Sendable, Hashable {
 }
 
 extension VerificationReport: CustomStringConvertible {
-    /// A verdict in one line, then the problems.
+    /// A verdict in one line, then the problems and the indexes that were not checked.
     public var description: String {
         let counts = [
             (commitCount, "commit", "commits"), (changeCount, "change", "changes"),
@@ -337,8 +340,10 @@ extension VerificationReport: CustomStringConvertible {
         // Parts that many stores do not have are reported only if present.
         let extent = counts.enumerated().filter { $0.offset < 4 || $0.element.0 > 0 }.map(\.element)
             .map { "\($0) \($0 == 1 ? $1 : $2)" }.joined(separator: ", ")
-        guard !isClean else { return "verified: state equals journal (\(extent))" }
-        return (["NOT VERIFIED (\(extent)):"] + problems).joined(separator: "\n  ")
+        let unchecked = uncheckedIndexes.map { "not checked: \($0)" }
+        let verdict =
+            isClean ? "verified: state equals journal (\(extent))" : "NOT VERIFIED (\(extent)):"
+        return ([verdict] + problems + unchecked).joined(separator: "\n  ")
     }
 }
 

@@ -1,4 +1,5 @@
 import Stet
+import StetStemming
 import StetTestSupport
 import Testing
 
@@ -20,11 +21,26 @@ import Testing
         init(number: String) { self.number = number }
     }
 
+    @Model final class Abstract {
+        @Attribute(.searchable(language: .english, weight: 3)) var title: String
+        @Attribute(.searchable(language: .english)) var english: String
+        @Attribute(.searchable(language: .german)) var german: String
+        @Attribute(.searchable) var author: String
+
+        init(title: String, english: String, german: String, author: String) {
+            self.title = title
+            self.english = english
+            self.german = german
+            self.author = author
+        }
+    }
+
     private let directory = TemporaryDirectory()
     private let context: ManagedContext
 
     init() throws {
-        context = try Store.open(at: directory.file(), for: Essay.self, Part.self).context()
+        context = try Store.open(at: directory.file(), for: Essay.self, Part.self, Abstract.self)
+            .context()
         let texts = [
             ("Undo", "An edit session and its journal"), ("SQLite", "Undo, edit session, journal"),
             ("Été", "Die Straße; undo"),
@@ -33,7 +49,26 @@ import Testing
         for number in ["6204-62RS", "6204-ZZ", "SKF 6205-62rs"] {
             context.insert(Part(number: number))
         }
+        context.insert(
+            Abstract(
+                title: "Connected sessions", english: "Two connections for 3 sessions",
+                german: "Zwei Häuser", author: "Connor Sessions"))
         try context.save()
+    }
+
+    @Test func stemsAreFound() throws {
+        let abstracts = context.fetch(Abstract.self)
+        for text in ["connecting", "session", "haus", "conn*", "connections*", "sessions"] {
+            #expect(try abstracts.matching(text).exists(), "\(text)")
+        }
+        #expect(try !abstracts.matching("connectio*").exists())
+        #expect(try !abstracts.matching("session", in: \.author).exists())
+        let abstract = try #require(try abstracts.first())
+
+        let found = TextQuery("connecting")
+        let inAbstract = found.snippet(of: abstract.english, wordCount: 12, language: .english)
+
+        #expect(inAbstract.ranges.map { inAbstract.text[$0] } == ["connections"])
     }
 
     @Test func partsOfWordsAreFound() throws {

@@ -128,11 +128,12 @@ struct TextIndexTests {
                 "builds the words (title, text) of Page", "drops the words (title, text) of Page",
             ])
         let body = try EncodedBody(pages.values("one"), placedSlots: []).bytes
-        let error = #expect(throws: DecodingFailure.self) {
+        let error = #expect(throws: StoreError.self) {
             try body.withUnsafeBytes {
                 try other.indexes[0].index.words(of: RecordBody($0, of: other.entities[0]))
             }
         }
-        #expect(error?.description.contains("another version of Unicode") ?? false)
+        #expect(error?.code == .textRulesMissing)
+        #expect(error?.message.contains("another version of Unicode") ?? false)
     }
 }

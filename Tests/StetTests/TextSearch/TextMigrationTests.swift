@@ -36,6 +36,42 @@ private enum Fourth {
     }
 }
 
+/// The languages of the next models, whose stemmer takes a letter off words; another version takes
+/// another one.
+private struct LetterStemmer: TextStemmer {
+    let version: UInt32
+    let letter: String
+
+    func stem(_ word: String) -> String {
+        word.count > 1 && word.hasSuffix(letter) ? String(word.dropLast()) : word
+    }
+}
+
+extension TextLanguage {
+    static var letters: TextLanguage {
+        TextLanguage("letters", stemmer: LetterStemmer(version: 1, letter: "s"))
+    }
+    static var newerLetters: TextLanguage {
+        TextLanguage("letters", stemmer: LetterStemmer(version: 2, letter: "n"))
+    }
+}
+
+private enum Stemmed {
+    @Model final class Sheet {
+        @Attribute(.searchable(language: .letters)) var title: String = ""
+        @Attribute(.searchable) var text: String = ""
+        init(_ title: String) { self.title = title }
+    }
+}
+
+private enum StemmedAnew {
+    @Model final class Sheet {
+        @Attribute(.searchable(language: .newerLetters)) var title: String = ""
+        @Attribute(.searchable) var text: String = ""
+        init(_ title: String) { self.title = title }
+    }
+}
+
 /// An attribute becomes searchable, and is so no more.
 @Suite struct TextMigrationTests {
     private let directory = TemporaryDirectory()
@@ -63,6 +99,38 @@ private enum Fourth {
         let third = try Store.open(at: directory.file(), for: Third.Sheet.self)
         #expect(try third.verify().problems == [])
         #expect(try third.fetch(Third.Sheet.self).matching("\"unique words\"").count() == 1)
+    }
+
+    /// Opens the store with models, and returns how many sheets match a search.
+    private func count<M: Model>(_ text: String, _ model: M.Type) throws -> Int {
+        let store = try Store.open(at: directory.file(), for: model)
+        defer { store.close() }
+        let report = try store.verify()
+        #expect(report.problems == [])
+        #expect(report.uncheckedIndexes == [])
+        return try store.fetch(model).matching(text).count()
+    }
+
+    @Test(arguments: [200, 10_300]) func aLanguageIsAddedChangedAndRemoved(count: Int) throws {
+        try fill(count)
+        #expect(try self.count("sheets", Third.Sheet.self) == 0)
+        #expect(try self.count("sheets", Stemmed.Sheet.self) == count)
+        #expect(try self.count("sheetn", Stemmed.Sheet.self) == 0)
+        // The same language with other rules.
+        #expect(try self.count("sheets", StemmedAnew.Sheet.self) == 0)
+        #expect(try self.count("sheetn", StemmedAnew.Sheet.self) == count)
+        // No language any more.
+        #expect(try self.count("sheetn", Second.Sheet.self) == 0)
+        #expect(try self.count("sheet", Second.Sheet.self) == count)
+    }
+
+    @Test func theSameLanguageIsNoMigration() throws {
+        try fill(3)
+        for _ in 0..<2 {
+            let store = try Store.open(at: directory.file(), for: Stemmed.Sheet.self)
+            #expect(store.file.schema.revision == 2)
+            store.close()
+        }
     }
 
     @Test func anotherWeightIsNoMigration() throws {

@@ -10,52 +10,116 @@ import Testing
     init() {}
 }
 
+/// A stemmer with few rules, one of which only words with diacritics have.
+private struct OracleStemmer: TextStemmer {
+    let version: UInt32 = 1
+
+    func stem(_ word: String) -> String {
+        word.count > 1 && (word.hasSuffix("b") || word.hasSuffix("á"))
+            ? String(word.dropLast()) : word
+    }
+}
+
+extension TextLanguage {
+    static let oracle = TextLanguage("oracle", stemmer: OracleStemmer())
+}
+
+@Model final class OracleLetter {
+    @Attribute(.searchable(language: .oracle, weight: 2)) var title: String = ""
+    @Attribute(.searchable) var text: String?
+    init() {}
+}
+
+/// A model with a title, whose occurrences count twice, and a text.
+private protocol OracleModel: Model, Deletable {
+    var title: String { get set }
+    var text: String? { get set }
+    /// Whether the words of the title are stemmed.
+    static var hasStems: Bool { get }
+    static func values(_ snapshot: Snapshot) -> (title: String, text: String?)
+    init()
+}
+
+extension OraclePage: OracleModel {
+    fileprivate static let hasStems = false
+    fileprivate static func values(_ page: Snapshot) -> (title: String, text: String?) {
+        (page.title, page.text)
+    }
+}
+
+extension OracleLetter: OracleModel {
+    fileprivate static let hasStems = true
+    fileprivate static func values(_ letter: Snapshot) -> (title: String, text: String?) {
+        (letter.title, letter.text)
+    }
+}
+
 /// Random searches, beside a matcher that knows nothing of an index.
 @Suite struct TextOracleTests {
     /// The values of a page.
     private struct Plain: Equatable {
         var title: String
         var text: String?
+        /// Whether the words of the title are stemmed.
+        var hasStems: Bool
 
-        var lists: [[Substring]] {
-            [title, text ?? ""].map { $0.lowercased().split(separator: " ") }
+        var lists: [[Word]] {
+            [(title, hasStems), (text ?? "", false)].map { text, hasStems in
+                text.split(separator: " ").map { Word(String($0), hasStems: hasStems) }
+            }
         }
 
         var wordCount: Int { lists[0].count + lists[1].count }
 
         /// Returns how often a phrase occurs in each attribute.
         func counts(_ phrase: Phrase) -> [Int] {
-            lists.map { words in
+            zip(lists, [hasStems, false]).map { words, hasStems in
+                let wanted = phrase.words.map { Word($0, hasStems: hasStems) }
+                func isWanted(_ word: Word, _ offset: Int) -> Bool {
+                    let isPrefix = phrase.isPrefix && offset == wanted.count - 1
+                    return word.matches(wanted[offset], isPrefix: isPrefix)
+                }
                 if let distance = phrase.distance {
-                    return Self.countNear(words, phrase, phrase.words.count + distance)
+                    return Self.countNear(words, wanted.indices, wanted.count + distance, isWanted)
                 }
                 return words.indices.count { start in
-                    phrase.words.indices.allSatisfy { offset in
-                        guard start + offset < words.count else { return false }
-                        let (word, wanted) = (words[start + offset], phrase.words[offset])
-                        return phrase.isPrefix && offset == phrase.words.count - 1
-                            ? word.hasPrefix(wanted) : word == wanted
-                    }
+                    start + wanted.count <= words.count
+                        && wanted.indices.allSatisfy { isWanted(words[start + $0], $0) }
                 }
             }
         }
 
         /// Returns the number of words of a phrase after which the others follow within a span.
-        private static func countNear(_ words: [Substring], _ phrase: Phrase, _ span: Int) -> Int {
+        private static func countNear(
+            _ words: [Word], _ offsets: Range<Int>, _ span: Int, _ isWanted: (Word, Int) -> Bool
+        ) -> Int {
             words.indices.count { start in
                 let window = words[start..<min(start + span, words.count)]
-                func isWanted(_ word: Substring, _ offset: Int) -> Bool {
-                    phrase.isPrefix && offset == phrase.words.count - 1
-                        ? word.hasPrefix(phrase.words[offset]) : word == phrase.words[offset]
-                }
-                return phrase.words.indices.contains { isWanted(words[start], $0) }
-                    && phrase.words.indices.allSatisfy { offset in
-                        window.contains { isWanted($0, offset) }
-                    }
+                return offsets.contains { isWanted(words[start], $0) }
+                    && offsets.allSatisfy { offset in window.contains { isWanted($0, offset) } }
             }
         }
 
         func has(_ phrase: Phrase) -> Bool { counts(phrase) != [0, 0] }
+    }
+
+    /// A word without case and diacritics, and its stems.
+    private struct Word {
+        private let plain: String
+        private let stems: Set<String>
+
+        init(_ word: String, hasStems: Bool) {
+            let word = word.lowercased()
+            let plain = word.replacing("á", with: "a")
+            let spellings = [plain, word].map { hasStems ? OracleStemmer().stem($0) : $0 }
+            self.plain = plain
+            stems = Set(spellings.map { $0.replacing("á", with: "a") })
+        }
+
+        func matches(_ wanted: Word, isPrefix: Bool) -> Bool {
+            !stems.isDisjoint(with: wanted.stems)
+                || (isPrefix && stems.contains { $0.hasPrefix(wanted.plain) })
+        }
     }
 
     private struct Phrase {
@@ -104,7 +168,7 @@ import Testing
         }
     }
 
-    private static let words = ["a", "ab", "abc", "b", "ba", "Bab", "c"]
+    private static let words = ["a", "ab", "abc", "b", "ba", "Bab", "c", "bá", "Áb"]
 
     private static func text(_ random: inout SeededGenerator) -> String {
         (0..<Int.random(in: 0...6, using: &random))
@@ -139,48 +203,59 @@ import Testing
     }
 
     @Test(arguments: 0..<repetitions(40)) func searchesAreThoseOfTheModel(seed: Int) throws {
+        try Self.search(OraclePage.self, seed)
+    }
+
+    @Test(arguments: 0..<repetitions(40)) func searchesOfStemsAreThoseOfTheModel(
+        seed: Int
+    ) throws {
+        try Self.search(OracleLetter.self, seed)
+    }
+
+    private static func search<M: OracleModel>(_ model: M.Type, _ seed: Int) throws {
         var random = SeededGenerator(seed: 51, stream: seed)
         let directory = TemporaryDirectory()
-        let store = try Store.open(at: directory.file(), for: OraclePage.self)
+        let store = try Store.open(at: directory.file(), for: model)
         let contexts = (0..<2).map { store.context(author: "author \($0)") }
         var states: [Revision: [ObjectID: Plain]] = [.zero: [:]]
         for _ in 0..<25 {
             let context = try #require(contexts.randomElement(using: &random))
-            try Self.edit(context, &random)
-            try Self.compare(context, &random)
+            try edit(model, context, &random)
+            try compare(model, context, &random)
             try context.endEdits(&random)
-            let last = store.fetch(OraclePage.self)
-            let pages = try last.all().map { ($0.id, Self.plain($0)) }
+            let last = store.fetch(model)
+            let pages = try last.all().map { ($0.id, plain(model, $0)) }
             let now = Dictionary(uniqueKeysWithValues: pages)
             let reader = store.context()
             states[reader.revision] = now
-            let search = Self.search(&random)
-            Self.expect(
+            let search = search(&random)
+            expect(
                 try last.matching(search.text).ids(), search.hits(now, now), search)
             if let (revision, past) = states.sorted(by: { $0.key < $1.key })
                 .randomElement(using: &random)
             {
-                let found = try store.view(asOf: revision).fetch(OraclePage.self)
+                let found = try store.view(asOf: revision).fetch(model)
                     .matching(search.text).ids()
-                Self.expect(found, search.hits(past, now), search)
+                expect(found, search.hits(past, now), search)
             }
         }
         let problems = try store.verify().problems
         #expect(problems == [])
     }
 
-    private static func plain(_ page: OraclePage.Snapshot) -> Plain {
-        Plain(title: page.title, text: page.text)
+    private static func plain<M: OracleModel>(_ model: M.Type, _ page: M.Snapshot) -> Plain {
+        let values = model.values(page)
+        return Plain(title: values.title, text: values.text, hasStems: model.hasStems)
     }
 
-    private static func edit(
-        _ context: ManagedContext, _ random: inout SeededGenerator
+    private static func edit<M: OracleModel>(
+        _ model: M.Type, _ context: ManagedContext, _ random: inout SeededGenerator
     ) throws {
         for _ in 0..<Int.random(in: 1...5, using: &random) {
-            let pages = try context.fetch(OraclePage.self).all()
+            let pages = try context.fetch(model).all()
             switch Int.random(in: 0..<6, using: &random) {
             case 0...1:
-                let page = OraclePage()
+                let page = model.init()
                 page.title = text(&random)
                 context.insert(page)
             case 2: if let page = pages.randomElement(using: &random) { context.delete(page) }
@@ -192,17 +267,19 @@ import Testing
     }
 
     /// Compares searches of a context with unsaved edits.
-    private static func compare(
-        _ context: ManagedContext, _ random: inout SeededGenerator
+    private static func compare<M: OracleModel>(
+        _ model: M.Type, _ context: ManagedContext, _ random: inout SeededGenerator
     ) throws {
-        let pages = try context.fetch(OraclePage.self).all()
+        let pages = try context.fetch(model).all()
         let own = Dictionary(
-            uniqueKeysWithValues: pages.map { ($0.id, Plain(title: $0.title, text: $0.text)) })
-        let stored = try context.store.fetch(OraclePage.self).all()
-        let last = Dictionary(uniqueKeysWithValues: stored.map { ($0.id, plain($0)) })
+            uniqueKeysWithValues: pages.map {
+                ($0.id, Plain(title: $0.title, text: $0.text, hasStems: model.hasStems))
+            })
+        let stored = try context.store.fetch(model).all()
+        let last = Dictionary(uniqueKeysWithValues: stored.map { ($0.id, plain(model, $0)) })
         for _ in 0..<3 {
             let search = search(&random)
-            let query = context.fetch(OraclePage.self).matching(search.text)
+            let query = context.fetch(model).matching(search.text)
             expect(try query.ids(), search.hits(own, last), search)
             #expect(try query.count() == search.hits(own, last).count, "\(search.text)")
             let few = try query.limit(2).offset(1).ids()
