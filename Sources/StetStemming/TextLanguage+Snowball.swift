@@ -3,8 +3,8 @@ public import StetStore
 extension TextLanguage {
     /// The languages of Snowball, by the names of their algorithms in the installed libstemmer.
     ///
-    /// A program that opens stores without their models, as a tool or a restore does, uses this once
-    /// before: it makes their stemmers known.
+    /// A program that opens stores without their models, such as a tool or a restore, reads this
+    /// once before it does: that makes their stemmers known.
     public static let snowball: [TextLanguage] = SnowballStemmer.algorithms.map(Self.snowball)
 
     /// Returns the language with a Snowball algorithm, such as "polish", for those of a newer

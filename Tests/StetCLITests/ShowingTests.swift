@@ -316,7 +316,8 @@ struct ShowingTests {
         #expect(try Tool.run("verify", fixture.path) == Tool.Outcome(status: 0, output: text))
         let json = """
             {"changeCount":4,"commitCount":3,"hash":"\(hashes[2])","indexEntryCount":0,\
-            "isClean":true,"objectCount":1,"problems":[],"referenceCount":0,"revision":3}
+            "isClean":true,"objectCount":1,"problems":[],"referenceCount":0,"revision":3,\
+            "uncheckedIndexes":[]}
 
             """
         #expect(

@@ -127,7 +127,8 @@ struct StemmedIndexTests {
         #expect(file.schema.revision == 1)
     }
 
-    /// A program without the stemmer reads everything but searches, and changes what is not indexed.
+    /// A program without the stemmer reads everything but searches, and changes what is not
+    /// indexed.
     @Test func aProgramWithoutTheStemmerDoesNotTouchTheIndex() throws {
         let path = directory.file()
         let language = TextLanguage("lost", stemmer: PluralStemmer(version: 1))

@@ -152,6 +152,8 @@ import Testing
 
     @Test func aRestoredAndACompactedStoreHaveTheIndex() async throws {
         let (shipped, copy) = (directory.file("shipped"), directory.file("copy.stet"))
+        try FileManager.default.createDirectory(
+            atPath: shipped, withIntermediateDirectories: false)
         _ = try await store.ship(to: shipped)
         context.insert(StemmedPage("Kangaroos", number: 7))
         try await context.save()
