@@ -27,9 +27,7 @@ struct NodeOpening {
         let node = NodeOpening(path: path, journal: journal, configuration: configuration)
         while true {
             do {
-                try node.alone {
-                    try StoreError.wrapping(path: path) { try node.prepare(creation) }
-                }
+                try node.alone { try node.prepare(creation) }
                 let file = try opening.open()
                 try node.connect(file)
                 return file
@@ -65,13 +63,15 @@ struct NodeOpening {
     }
 
     /// Runs `body` while no other thread makes or updates the file.
-    private func alone<Result>(_ body: () throws -> Result) rethrows -> Result {
+    ///
+    /// - Throws: the errors of `body`, those of the layers below as `StoreError`.
+    private func alone<Result>(_ body: () throws -> Result) throws -> Result {
         Self.underWay.wait { $0.insert(path).inserted ? () : nil }
         defer {
             Self.underWay.withLock { _ = $0.remove(path) }
             Self.underWay.notify()
         }
-        return try body()
+        return try StoreError.wrapping(path: path, body)
     }
 
     /// Lets an opened store follow the journal, unless it does already.

@@ -72,4 +72,19 @@ struct NodeSeedTests {
         #expect(error?.code == .alreadyExists)
         #expect(try nodes.files == ["one.stet-log-0"])
     }
+
+    @Test func aNodeIsNotMadeWhereOneWhoseFileIsGoneIsOpen() throws {
+        let one = try nodes.open("one")
+        try one.saveNotebook("Swift")
+        try FileManager.default.removeItem(atPath: nodes.path("one"))
+        let error = #expect(throws: StoreError.self) { try nodes.open("one") }
+        var configuration = Store.Configuration()
+        configuration.sharedJournal = nodes.journal
+        let plan = MigrationPlan(.version(Notebook.self, Article.self, Tally.self))
+        let migrating = #expect(throws: StoreError.self) {
+            try Store.open(at: nodes.path("one"), migrating: plan, configuration: configuration)
+        }
+        #expect(migrating?.code == error?.code)
+        #expect(try !nodes.files.contains("one.stet"))
+    }
 }
