@@ -283,7 +283,7 @@ struct ModelMembers {
 
     /// Returns the statement that normalises the members of an embedded value; nil for others.
     private func members(of property: PropertyDeclaration) -> String? {
-        guard property.mayBeEmbedded else { return nil }
+        guard property.mayBeEmbedded || property.mayBeArrayOfEmbedded else { return nil }
         let call = "_normalized(\(property.storage), since: base?.\(property.reference))"
         let change = shown(property, if: "true", "\(property.storage) = normalized")
         return "if let normalized = \(property.codeType).\(call) { \(change) }"

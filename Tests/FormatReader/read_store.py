@@ -5,7 +5,7 @@ import base64, ctypes, datetime, decimal, hashlib, json, math, struct, sys, urll
 from collections import namedtuple
 
 BOOL, DOUBLE, DATE, STRING, DATA, UUID, REFERENCE = 1, 3, 4, 5, 6, 7, 8
-FLOAT, DECIMAL, URL, LIST, DICTIONARY = 16, 17, 18, 19, 20
+FLOAT, DECIMAL, URL, LIST, DICTIONARY, EMBEDDED = 16, 17, 18, 19, 20, 22
 INLINE = {BOOL: "<?7x", DOUBLE: "<d", DATE: "<d", FLOAT: "<f4x"}
 INLINE.update({**dict.fromkeys((2, 9, 10, 11), "<q"), **dict.fromkeys((12, 13, 14, 15), "<Q")})
 ELEMENT_SIZES = {BOOL: 1, FLOAT: 4, 2: 8, 12: 8, DOUBLE: 8, DATE: 8, UUID: 16}
@@ -60,10 +60,15 @@ def read_rule(data):
     if rule in (3, 4): read_bound(data), read_bound(data)
 
 def read_property(data):
+    """Returns the name and the type; for a list of embedded values their members, as an entity."""
     name, kind = data.text(), data.number(1)
-    data.take({LIST: 2, DICTIONARY: 3}.get(kind, 1)), data.text(), data.take(1)
+    element = data.take({LIST: 2, DICTIONARY: 3}.get(kind, 1))[0]
+    data.text(), data.take(1)
     data.take(data.number(1)), data.list(1, read_rule), data.take(3 if kind == REFERENCE else 1)
-    return name, kind
+    if kind != LIST or element != EMBEDDED: return name, kind
+    members = tuple(zip(*data.list(2, read_property)))
+    data.take(2)  # the member that identifies an element
+    return name, Entity("", *members, ())
 
 def read_relationship(data):
     name, _, members, place = data.text(), data.text(), data.number(1), data.text()
@@ -99,9 +104,17 @@ def read_migration(data):
     new, upcasts = read_schema(data.block())[1], {}
     for number, (before, after) in enumerate(zip(old, new), 1):
         if not before.name or not after.name: continue
-        slots = [data.number(2) for _ in after.types]
-        upcasts[number] = before, after, slots, cells(after, data.block().data)
+        own = read_upcast(data, before, after)
+        elements = {
+            slot: read_upcast(data, before.types[source], after.types[slot])
+            for slot, source in enumerate(own[2])
+            if source != 0xFFFF and isinstance(after.types[slot], Entity)}
+        upcasts[number] = *own, elements
     return revision, upcasts
+
+def read_upcast(data, before, after):
+    slots = [data.number(2) for _ in after.types]
+    return before, after, slots, cells(after, data.block().data)
 
 def cells(entity, body):
     """Returns the bytes of each value of a record; None for nil."""
@@ -113,17 +126,26 @@ def cells(entity, body):
         found.append(None if body[slot // 8] >> slot % 8 & 1 else cell)
     return found
 
-def upcast(old, before, after, slots, defaults):
-    """Returns the cells in the next schema."""
+def upcast(old, before, after, slots, defaults, elements={}):
+    """Returns the cells in the next schema; those of an element that has changed are a list."""
     def cell(default, source, kind):
         if source == 0xFFFF or old[source] is None: return default
         if kind == before.types[source]: return old[source]
+        if isinstance(kind, Entity):
+            return [upcast(one, *elements[after.types.index(kind)])
+                    for one in element_cells(before.types[source], old[source])]
         return struct.pack(INLINE[kind], number(before.types[source], old[source]))
     new = list(map(cell, defaults, slots, after.types))
     for slot, name in enumerate(after.names):
         owner = name.rpartition(".")[0]
         if owner in after.names and new[after.names.index(owner)] is None: new[slot] = None
     return new
+
+def element_cells(kind, cell):
+    """Returns the cells of each element of a list of embedded values."""
+    if isinstance(cell, list) or not cell: return cell or []
+    data = Bytes(cell[1:])
+    return [cells(kind, body.data) for body in data.list(4, Bytes.block)]
 
 def number(kind, cell): return struct.unpack(INLINE[kind], cell.ljust(8, b"\0"))[0]
 
@@ -142,6 +164,9 @@ def time(seconds):
 def value(kind, cell):
     """Returns a value as `stet dump` shows it."""
     if cell is None: return None
+    if isinstance(kind, Entity):
+        return [dict(zip(kind.names, map(value, kind.types, element)))
+                for element in element_cells(kind, cell)]
     if kind in (FLOAT, DOUBLE): return real(kind, number(kind, cell))
     if kind in INLINE: return (time if kind == DATE else lambda exact: exact)(number(kind, cell))
     if kind == DATA: return base64.b64encode(cell).decode()

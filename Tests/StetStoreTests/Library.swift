@@ -59,10 +59,14 @@ extension StoreFile {
         for edit in edits {
             let entity = edit.key.entity
             let before = edit.before.map { values in
-                changes.encode(entity: entity) { $0.write(values) }
+                changes.encode(entity: entity) { [schema] in
+                    $0.write(values, of: schema.entities[entity])
+                }
             }
             let after = edit.after.map { values in
-                changes.encode(entity: entity) { $0.write(values) }
+                changes.encode(entity: entity) { [schema] in
+                    $0.write(values, of: schema.entities[entity])
+                }
             }
             changes.append(
                 ChangeSetBuilder.Item(

@@ -28,7 +28,7 @@ public import StetStore
 ///
 /// Do not conform to it by hand: `@Embedded` writes everything that begins with an underscore.
 public protocol EmbeddedValue: _Storable, _OptionalStorable, _OptionalSnapshotField,
-    CustomReflectable, `RawAttribute, CodableAttribute, @Embedded or @Model`
+    _ArrayElement, CustomReflectable, `RawAttribute, CodableAttribute, @Embedded or @Model`
 where
     _Storage == Self, _SnapshotValue == Self, _Field == Fields, _OptionalStorage == Self?,
     _OptionalSnapshotValue == Self?, _OptionalField == Fields?
@@ -189,7 +189,7 @@ extension EmbeddedValue {
     /// Creates the value with these values of the members; nil when a member cannot have its value.
     init?(_$values values: [Value]) {
         guard
-            let body = try? EncodedBody(values),
+            let body = try? EncodedBody(propertyCount: values.count, { $0.write(values) }),
             let value = try? body.bytes.withUnsafeBytes({ bytes in
                 var reader = try RecordReader(body: bytes, propertyCount: values.count)
                 return try Self(_$reader: &reader, slot: 0)
@@ -266,17 +266,21 @@ extension EmbeddedValue {
     )
     public typealias _OptionalMember = _RefusedProperty<Self?>
 
-    @available(
-        *, unavailable,
-        message: "an array can't contain embedded values: write a '@Model', or a 'CodableAttribute'"
-    )
-    public typealias _List = _RefusedProperty<[Self]>
+    public typealias _List = [Self]
+
+    public typealias _OptionalList = [Self]?
 
     @available(
         *, unavailable,
-        message: "an array can't contain embedded values: write a '@Model', or a 'CodableAttribute'"
+        message: "an embedded value can't contain others: write an array of them in the model"
     )
-    public typealias _OptionalList = _RefusedProperty<[Self]?>
+    public typealias _MemberList = _RefusedProperty<[Self]>
+
+    @available(
+        *, unavailable,
+        message: "an embedded value can't contain others: write an array of them in the model"
+    )
+    public typealias _OptionalMemberList = _RefusedProperty<[Self]?>
 
     @available(
         *, unavailable,

@@ -45,7 +45,9 @@ struct ChangedSides {
         guard merge.decision == .contested, partial.contains(merge.value) else {
             return try merge.values(by: policy)
         }
-        guard let whole = try policy.value(of: merge.conflict), whole != merge.conflict.mine else {
+        guard let whole = try policy.value(of: merge.conflict, merge.decision),
+            whole != merge.conflict.mine
+        else {
             return nil
         }
         return merge.entity.values(of: merge.value, whole: whole)

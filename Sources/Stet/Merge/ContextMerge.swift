@@ -186,7 +186,7 @@ extension ContextMerge {
         let conflict = Conflict.Property(
             entity: entity, object: object, property: property, base: .null,
             mine: .reference(key.id), theirs: .null)
-        if try policy.value(of: conflict) == .null { return true }
+        if try policy.value(of: conflict, .contested) == .null { return true }
         guard missing.insert(key).inserted else { return false }
         conflicts.append(
             Conflict(

@@ -144,15 +144,17 @@ private struct ChangeSetApplication {
         _ conflict: Conflict.Property, _ slot: Slot, _ table: _ObjectTable, _ kind: ChangeKind
     ) throws -> Value? {
         let property = table.description.properties[slot]
-        switch decide(conflict, property, kind) {
+        let decision = decide(conflict, property, kind)
+        switch decision {
         case .theirs: return conflict.theirs
         case .mine: return try core.placed(conflict.mine, in: slot, of: table, like: conflict)
         case .counted(let sum): return try Value(inlineWord: sum, type: property.type)
         case .overflowing:
             overflows = true
             return nil
-        case .contested:
-            guard let value = try policy.value(of: conflict) else { return nil }
+        case .merged(let array): return array
+        case .contested, .mergedInPart:
+            guard let value = try policy.value(of: conflict, decision) else { return nil }
             return try core.placed(value, in: slot, of: table, like: conflict)
         }
     }
@@ -172,7 +174,9 @@ private struct ChangeSetApplication {
             {
                 return decision
             }
-            return ThreeWay.decide(base: base, mine: mine, theirs: theirs, ==)
+            return ThreeWay.decide(
+                base: base, mine: mine, theirs: theirs, of: property,
+                favorsMine: policy.favorsMine)
         }
         let targets = ThreeWay.decide(
             base: base.target, mine: mine.target, theirs: theirs.target, ==)
@@ -291,7 +295,7 @@ private struct ChangeSetApplication {
     private mutating func capture<M: Model>(
         of type: M.Type, _ id: ObjectID, _ values: [Value], _ table: _ObjectTable
     ) throws -> ObjectCapture<M>? {
-        let body = try EncodedBody(values)
+        let body = try EncodedBody(values, of: table.description)
         if let slot = M.unreadableSlot(in: body) {
             problems.append(
                 ChangeSetError.Problem(

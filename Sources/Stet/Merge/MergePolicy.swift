@@ -86,17 +86,21 @@ public struct MergePolicy: Sendable {
     }
 
     /// Returns the value of a contested property; nil when the policy does not decide.
-    func value(of conflict: Conflict.Property) throws -> Value? {
+    ///
+    /// - Parameter decision: what was decided for the side that the policy favors.
+    func value(of conflict: Conflict.Property, _ decision: ThreeWay) throws -> Value? {
         if let reducer = reducers[[conflict.entity, conflict.property]],
             let value = reducer(conflict)
         {
             return value
         }
-        switch rule {
-        case .fail: return nil
-        case .storeWins: return conflict.theirs
-        case .contextWins: return conflict.mine
-        case .custom(let resolve): return try resolve(conflict)
+        switch (rule, decision) {
+        case (.fail, _): return nil
+        case (.storeWins, .mergedInPart(let array)), (.contextWins, .mergedInPart(let array)):
+            return array
+        case (.storeWins, _): return conflict.theirs
+        case (.contextWins, _): return conflict.mine
+        case (.custom(let resolve), _): return try resolve(conflict)
         }
     }
 }

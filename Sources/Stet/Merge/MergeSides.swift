@@ -103,11 +103,12 @@ struct MergeSides {
             case .counted(let sum):
                 merged[slot] = try Value(inlineWord: sum, type: property.type)
             case .overflowing: return nil
-            case .contested:
+            case .merged(let array): merged[slot] = array
+            case .contested, .mergedInPart:
                 let conflict = Conflict.Property(
                     property, of: entity.name, id, base: baseValues?[slot] ?? .null,
                     mine: mineValues[slot], theirs: theirValues[slot])
-                guard let value = try policy.value(of: conflict) else { return nil }
+                guard let value = try policy.value(of: conflict, decision) else { return nil }
                 let placed = try core.placed(value, in: slot, of: table, like: conflict)
                 trap(
                     unless: property.accepts(placed),
@@ -115,7 +116,7 @@ struct MergeSides {
                 merged[slot] = placed
             }
         }
-        return try EncodedBody(merged)
+        return try EncodedBody(merged, of: entity)
     }
 
     /// Returns the merge of an optional value as a whole; nil for a property.
@@ -181,12 +182,12 @@ struct MergeSides {
         return try mine.read(as: entity) { mine in
             try theirs.read(as: entity) { theirs in
                 guard let base else {
-                    return ThreeWay.decide(
+                    return try ThreeWay.decide(
                         base: nil, mine: try mine.cell(slot), theirs: try theirs.cell(slot),
                         of: property, favorsMine: favorsMine)
                 }
                 return try base.read(as: entity) { base in
-                    ThreeWay.decide(
+                    try ThreeWay.decide(
                         base: try base.cell(slot), mine: try mine.cell(slot),
                         theirs: try theirs.cell(slot), of: property, favorsMine: favorsMine)
                 }

@@ -38,14 +38,14 @@ struct WholeMerge {
         case .mine: return Dictionary(uniqueKeysWithValues: value.slots.map { ($0, mine[$0]) })
         case .contested:
             let conflict = conflict
-            guard let whole = try policy.value(of: conflict) else { return nil }
+            guard let whole = try policy.value(of: conflict, decision) else { return nil }
             guard let values = entity.values(of: value, whole: whole) else {
                 trap(
                     "a merge policy gave a value that does not fit \(entity.name)."
                         + "\(conflict.property): return nil, or a dictionary of all its members")
             }
             return values
-        case .theirs, .counted, .overflowing: return [:]
+        case .theirs, .counted, .overflowing, .merged, .mergedInPart: return [:]
         }
     }
 }

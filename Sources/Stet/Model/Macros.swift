@@ -110,7 +110,7 @@ public macro Model(
 @attached(
     member,
     names: named(_$Types), named(Fields), named(_$CodingKeys), named(_$members),
-    named(_OptionalAttribute),
+    named(_OptionalAttribute), named(_List), named(_OptionalList),
     named(_$memberCount), named(_$encode(into:slot:)), named(_$encode(to:)),
     named(_$normalize(since:)), named(_$stamp(_:isInsert:)), named(==)
 )

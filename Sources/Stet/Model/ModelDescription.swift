@@ -161,9 +161,13 @@ struct DescribedProperty: Sendable {
                 + relationship.compactMap(\.rule),
             normalizers: options.compactMap(\.normalizer?.kind),
             stamp: options.compactMap(\.stamp).last, deleteRule: deleteRule,
-            isHidden: options.contains(where: \.isHidden),
+            isHidden: options.contains(where: \.isHidden)
+                || T._SnapshotValue._elementMembers?.hasHidden ?? false,
             isCounter: options.contains(where: \.isCounter),
             seal: Self.seal(of: T._SnapshotValue.self, name, options))
+        guard let members = T._SnapshotValue._elementMembers else { return }
+        property = property.array(of: members.elements)
+        origin.members = members.origins
     }
 
     private static func seal<T: StoredValue>(
@@ -221,6 +225,8 @@ struct PropertyOrigin: Sendable {
     var names: [String] = []
     /// Returns the value for objects that have none: the default value of the declaration.
     var value: (@Sendable () -> Value)?
+    /// Those of the members of an array's elements.
+    var members: [PropertyOrigin] = []
 }
 
 /// The description of an index over several properties that `@Model` writes.

@@ -31,6 +31,9 @@ extension _AttributeElement {
     public typealias _Element = Self
     public typealias _List = [Self]
     public typealias _OptionalList = [Self]?
+    /// The type of an array as the member of an embedded value.
+    public typealias _MemberList = [Self]
+    public typealias _OptionalMemberList = [Self]?
 }
 
 extension Optional: `RawAttribute, CodableAttribute, @Embedded or @Model`
@@ -75,6 +78,16 @@ extension Model {
         message: "a relationship to many is a 'ToMany<Tag>' or 'OrderedToMany<Tag>', not an array"
     )
     public typealias _OptionalList = _RefusedProperty<[Self]?>
+
+    @available(
+        *, unavailable, message: "an embedded value has no relationships: write it in the model"
+    )
+    public typealias _MemberList = _RefusedProperty<[Self]>
+
+    @available(
+        *, unavailable, message: "an embedded value has no relationships: write it in the model"
+    )
+    public typealias _OptionalMemberList = _RefusedProperty<[Self]?>
 
     @available(*, unavailable, message: "a dictionary contains values, not models")
     public typealias _Element = Int

@@ -67,10 +67,12 @@ extension Optional: _SnapshotField where Wrapped: _OptionalSnapshotField {
 /// A value in the form that snapshots and records contain.
 ///
 /// Used by the code that `@Model` writes.
-public protocol StoredValue: _OptionalSnapshotField, Codable {
+public protocol StoredValue: _OptionalSnapshotField {
     static var _valueType: ValueType { get }
     /// The type of the elements of a list; the types of the keys and values of a dictionary.
     static var _elementTypes: [ValueType] { get }
+    /// The members of the elements of an array of embedded values; nil for any other type.
+    static var _elementMembers: _ElementMembers? { get }
     static var _isOptional: Bool { get }
     /// True for a value that is stored encrypted.
     static var _isSealed: Bool { get }
@@ -97,6 +99,7 @@ public struct _UnreadableValue: Error {
 
 extension StoredValue {
     @inlinable public static var _elementTypes: [ValueType] { [] }
+    @inlinable public static var _elementMembers: _ElementMembers? { nil }
     @inlinable public static var _isOptional: Bool { false }
     @inlinable public static var _isSealed: Bool { false }
 
@@ -107,22 +110,6 @@ extension StoredValue {
         _ reader: inout RecordReader, slot: Slot
     ) throws(_UnreadableValue) -> Self {
         try _read(&reader, slot: slot)
-    }
-
-    /// Decodes the field of a snapshot.
-    @inlinable
-    public static func _decode<Key: CodingKey>(
-        _ values: KeyedDecodingContainer<Key>, _ key: Key
-    ) throws -> Self {
-        try values.decode(Self.self, forKey: key)
-    }
-
-    /// Encodes the field of a snapshot.
-    @inlinable
-    public func _encode<Key: CodingKey>(
-        _ values: inout KeyedEncodingContainer<Key>, _ key: Key
-    ) throws {
-        try values.encode(self, forKey: key)
     }
 
     @inlinable
@@ -140,16 +127,6 @@ extension StoredValue {
         }
     }
 
-    @inlinable
-    public static func _decode<Key: CodingKey>(
-        optional values: KeyedDecodingContainer<Key>, _ key: Key
-    ) throws -> Self? { try values.decodeIfPresent(Self.self, forKey: key) }
-
-    @inlinable
-    public static func _encode<Key: CodingKey>(
-        optional value: Self?, _ values: inout KeyedEncodingContainer<Key>, _ key: Key
-    ) throws { try values.encodeIfPresent(value, forKey: key) }
-
     /// Reads a value from the tail of a record by way of `Value`.
     static func readTail(
         _ reader: inout RecordReader, slot: Slot
@@ -161,10 +138,38 @@ extension StoredValue {
     }
 }
 
+extension StoredValue where Self: Codable {
+    /// Decodes the field of a snapshot.
+    @inlinable
+    public static func _decode<Key: CodingKey>(
+        _ values: KeyedDecodingContainer<Key>, _ key: Key
+    ) throws -> Self {
+        try values.decode(Self.self, forKey: key)
+    }
+
+    /// Encodes the field of a snapshot.
+    @inlinable
+    public func _encode<Key: CodingKey>(
+        _ values: inout KeyedEncodingContainer<Key>, _ key: Key
+    ) throws {
+        try values.encode(self, forKey: key)
+    }
+
+    @inlinable
+    public static func _decode<Key: CodingKey>(
+        optional values: KeyedDecodingContainer<Key>, _ key: Key
+    ) throws -> Self? { try values.decodeIfPresent(Self.self, forKey: key) }
+
+    @inlinable
+    public static func _encode<Key: CodingKey>(
+        optional value: Self?, _ values: inout KeyedEncodingContainer<Key>, _ key: Key
+    ) throws { try values.encodeIfPresent(value, forKey: key) }
+}
+
 /// An attribute type whose values can be elements of an array or a dictionary.
 ///
 /// Adopt `RawAttribute` or `CodableAttribute` instead.
-public protocol _AttributeElement: AttributeValue {}
+public protocol _AttributeElement: AttributeValue, _ArrayElement, Codable {}
 
 extension Bool: _AttributeElement {
     @inlinable public static var _valueType: ValueType { .bool }
@@ -325,11 +330,20 @@ extension Optional: StoredValue, _OptionalSnapshotField where Wrapped: StoredVal
     @inlinable public static var _isOptional: Bool { true }
     @inlinable public static var _isSealed: Bool { Wrapped._isSealed }
     @inlinable public static var _elementTypes: [ValueType] { Wrapped._elementTypes }
+    @inlinable public static var _elementMembers: _ElementMembers? { Wrapped._elementMembers }
     @inlinable public static func _read(
         _ reader: inout RecordReader, slot: Slot
     ) throws(_UnreadableValue) -> Wrapped? {
         try Wrapped._field(optional: &reader, slot: slot)
     }
+    @inlinable
+    public static func _decode<Key: CodingKey>(
+        optional values: KeyedDecodingContainer<Key>, _ key: Key
+    ) throws -> Self? { try Wrapped._decode(optional: values, key) }
+    @inlinable
+    public static func _encode<Key: CodingKey>(
+        optional value: Self?, _ values: inout KeyedEncodingContainer<Key>, _ key: Key
+    ) throws { try Wrapped._encode(optional: value ?? nil, &values, key) }
     public var _value: Value { self?._value ?? .null }
     public init?(_value: Value) {
         if case .null = _value {

@@ -62,15 +62,21 @@ struct ModelGraph {
     private mutating func addOrigins(of model: any Model.Type) {
         let name = model._$name
         if let original = model._$originalName { origins.entityNames[name] = original }
-        for origin in model._$origins {
-            origins.propertyNames[name, default: [:]][origin.name] = origin.names
-            origins.defaults[name, default: [:]][origin.name] = origin.value
-        }
+        add(model._$origins, of: name)
         for relationship in model._$relationships
         where model._$originalName != nil || relationship.originalName != nil {
             origins.linkNames[Self.linkName(relationship, model)] =
                 (model._$originalName ?? name) + "."
                 + (relationship.originalName ?? relationship.name)
+        }
+    }
+
+    /// Adds the origins of the properties of an entity, or of the members of an array's elements.
+    private mutating func add(_ properties: [PropertyOrigin], of entity: String) {
+        for origin in properties {
+            origins.propertyNames[entity, default: [:]][origin.name] = origin.names
+            origins.defaults[entity, default: [:]][origin.name] = origin.value
+            add(origin.members, of: "\(entity).\(origin.name)")
         }
     }
 

@@ -89,7 +89,7 @@ struct ImportConversion {
         stamp(&values, record, shape.entity, stored?.values)
         var writer = RecordWriter()
         writer.begin(propertyCount: values.count)
-        writer.write(values)
+        writer.write(values, of: shape.entity)
         let row = ImportRow(
             line: record.line, key: key, base: known?.revision ?? .zero, before: stored?.body,
             after: Array(writer.buffer.bytes), links: links)
@@ -296,10 +296,10 @@ extension Property {
     /// Returns the value of a field; nil when it is not one of the property's type.
     fileprivate func value(_ field: ImportRecord.Field) -> Value? {
         switch field {
-        case .json(let json): return ValueReader(type, elements: elements).value(json: json)
+        case .json(let json): return ValueReader(of: self).value(json: json)
         case .text(let field):
             if field.text.isEmpty, !field.isQuoted, isOptional { return .null }
-            return ValueReader(type, elements: elements).value(text: field.text)
+            return ValueReader(of: self).value(text: field.text)
         }
     }
 

@@ -23,7 +23,7 @@ extension Value {
                 "base": .string(url.baseURL?.absoluteString ?? ""),
                 "relative": .string(url.relativeString),
             ])
-        case .list(let values): .array(values.map(\.exactJSON))
+        case .list(let values): .array(values.map(\.elementJSON))
         // Written as pairs: JSON treats canonically equivalent names as one member.
         case .dictionary(let values):
             .array(
@@ -31,6 +31,14 @@ extension Value {
                     .sorted { $0.text < $1.text })
         default: .string(exactText)
         }
+    }
+
+    /// The value as an element of a list, where a dictionary is an embedded value.
+    private var elementJSON: JSON {
+        guard case .dictionary(let members) = self else { return exactJSON }
+        return .object(
+            Dictionary(
+                uniqueKeysWithValues: members.map { ($0.exactText, $1.exactJSON) }))
     }
 
     /// The value as text; empty for nil.

@@ -5,11 +5,20 @@ import StetStore
 struct ValueReader {
     private let type: ValueType
     private let elements: [ValueType]
+    private let embedded: EmbeddedElements?
 
-    /// Creates a reader of values of a type; a list has one type of elements, a dictionary two.
-    init(_ type: ValueType, elements: [ValueType] = []) {
+    /// Creates a reader of values of a type that is no list or dictionary.
+    init(_ type: ValueType) {
         self.type = type
-        self.elements = elements
+        elements = []
+        embedded = nil
+    }
+
+    /// Creates a reader of values of a property.
+    init(of property: Property) {
+        type = property.type
+        elements = property.elements
+        embedded = property.embedded
     }
 
     /// Parses an `exactText`; nil when it is not a value of the type.
@@ -52,7 +61,10 @@ struct ValueReader {
             else { return nil }
             return .url(url)
         case (.array(let values), .list) where elements.count == 1:
-            let list = values.compactMap { ValueReader(elements[0]).value(json: $0) }
+            let list = values.compactMap { element in
+                embedded.map { embeddedValue(element, $0) }
+                    ?? ValueReader(elements[0]).value(json: element)
+            }
             guard list.count == values.count else { return nil }
             return .list(list)
         case (.array(let pairs), .dictionary) where elements.count == 2:
@@ -66,6 +78,20 @@ struct ValueReader {
             return value(text: text)
         default: return nil
         }
+    }
+
+    /// Parses an element of an array of embedded values: an object, in which members that may be nil
+    /// can be left out.
+    private func embeddedValue(_ json: JSON, _ elements: EmbeddedElements) -> Value? {
+        guard case .object(var given) = json else { return nil }
+        var members: [Value] = []
+        for member in elements.entity.properties {
+            let json = given.removeValue(forKey: member.name) ?? .null
+            guard let value = ValueReader(of: member).value(json: json), member.accepts(value)
+            else { return nil }
+            members.append(value)
+        }
+        return given.isEmpty ? elements.element(members) : nil
     }
 
     /// Parses an id, optionally with the position among the members that the object belongs to.

@@ -108,7 +108,7 @@ enum PredicateOperator {
 extension ValueType {
     /// True when the values of the type have an order.
     var isOrdered: Bool {
-        ![.list, .dictionary, .codable].contains(self)
+        ![.list, .dictionary, .codable, .embedded].contains(self)
     }
 
     /// A description of a literal of the type, with an article.

@@ -57,8 +57,31 @@ struct EmbeddedMembers {
         ] + refusal
     }
 
-    /// The sentence about an optional property of the type, if it cannot be optional.
+    /// The sentences about the types of properties that the value cannot have: those of an optional
+    /// value, and of an array.
     private var refusal: [String] {
+        refusalOfArrays + refusalOfOptional
+    }
+
+    private var refusalOfArrays: [String] {
+        let options = ["counter", "stamped", "indexed", "unique", "searchable"]
+        guard
+            let (member, option) = members.lazy.compactMap({ member in
+                options.first(where: member.hasOption).map { (member, $0) }
+            }).first
+        else { return [] }
+        let sentence =
+            "an element of an array can't have a member that is '.\(option)': remove that of "
+            + "'\(member.name)', or write a '@Model'"
+        return [("_List", "[\(type)]"), ("_OptionalList", "[\(type)]?")].map { name, list in
+            """
+            @available(*, unavailable, message: "\(sentence)")
+            \(access)typealias \(name) = Stet._RefusedProperty<\(list)>
+            """
+        }
+    }
+
+    private var refusalOfOptional: [String] {
         guard let counter = members.first(where: { $0.hasOption("counter") }) else { return [] }
         return [
             """

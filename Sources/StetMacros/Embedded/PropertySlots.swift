@@ -57,6 +57,12 @@ extension PropertyDeclaration {
             && !(isOptional && (isRuled || hasOption("sealed")))
     }
 
+    /// True when the type may be that of an array of embedded values, as far as its text shows.
+    var mayBeArrayOfEmbedded: Bool {
+        !isDerived
+            && WrittenType(type).base.arrayElement.map { WrittenType($0).kind == nil } ?? false
+    }
+
     /// The slot in generated code: the first one of an embedded value.
     var slot: String { embedded == nil ? "\(index)" : shiftedSlot }
 

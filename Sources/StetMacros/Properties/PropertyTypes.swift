@@ -82,7 +82,8 @@ extension TypeSyntax {
             return written.isOptional ? "\(type)?" : type
         }
         if let element = written.base.arrayElement {
-            return element.isUnknown ? "\(element.checked).\(prefix)List" : nil
+            let list = kind == "Member" ? "MemberList" : "List"
+            return element.isUnknown ? "\(element.checked).\(prefix)\(list)" : nil
         }
         return written.base.isUnknown ? "\(written.base.checked).\(prefix)\(kind)" : nil
     }

@@ -306,7 +306,7 @@ extension URL {
 }
 
 extension [UInt8] {
-    fileprivate mutating func append(littleEndian number: UInt32) {
+    mutating func append(littleEndian number: UInt32) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
 }

@@ -197,7 +197,7 @@ extension ObjectChange {
         of body: RecordBody, kind: ChangeKind
     ) throws -> [PropertyChange] {
         try zip(body.entity.properties, body.cells()).map { property, cell in
-            let value = try Value(cell, type: property.type)
+            let value = try property.value(cell)
             return PropertyChange(
                 property, old: kind == .insert ? .null : value,
                 new: kind == .insert ? value : .null)

@@ -72,10 +72,17 @@ extension Migration {
         buffer.append(Self.format)
         for bytes in [from.encoded(), to.encoded()] { Self.append(bytes, to: &buffer) }
         for case let upcast? in upcasts {
-            for slot in upcast.slots { buffer.append(slot.map { UInt16($0.index) } ?? Self.noSlot) }
-            Self.append(upcast.defaults, to: &buffer)
+            Self.append(upcast, to: &buffer)
+            for (_, element) in upcast.elements.sorted(by: { $0.key < $1.key }) {
+                Self.append(element, to: &buffer)
+            }
         }
         return Array(buffer.bytes)
+    }
+
+    private static func append(_ upcast: Upcast, to buffer: inout ByteBuffer) {
+        for slot in upcast.slots { buffer.append(slot.map { UInt16($0.index) } ?? noSlot) }
+        append(upcast.defaults, to: &buffer)
     }
 
     private static func append(_ bytes: [UInt8], to buffer: inout ByteBuffer) {
@@ -92,18 +99,30 @@ extension Migration {
         func readBytes() throws -> UnsafeRawBufferPointer {
             try reader.read(byteCount: Int(try reader.read(UInt32.self)))
         }
+        func values(of entity: Entity) throws -> (slots: [Slot?], defaults: [UInt8]) {
+            let slots = try entity.properties.map { _ in
+                let slot: UInt16 = try reader.read()
+                return slot == Self.noSlot ? nil : Slot(slot)
+            }
+            return (slots, Array(try readBytes()))
+        }
         let from = try Schema(decoding: try readBytes())
         let to = try Schema(decoding: try readBytes())
         let upcasts: [Upcast?] = try to.entities.numbered.map { number, entity in
             guard !entity.isRemoved, let old = from.entity(numbered: number) else {
                 return nil
             }
-            let slots = try entity.properties.map { _ in
-                let slot: UInt16 = try reader.read()
-                return slot == Self.noSlot ? nil : Slot(slot)
+            let (slots, defaults) = try values(of: entity)
+            var elements: [Slot: Upcast] = [:]
+            for (slot, property) in entity.properties.slotted {
+                guard let new = property.embedded?.entity, let source = slots[slot],
+                    let old = old.properties.element(at: source)?.embedded?.entity
+                else { continue }
+                let (slots, defaults) = try values(of: new)
+                elements[slot] = try Upcast(from: old, to: new, slots: slots, defaults: defaults)
             }
             return try Upcast(
-                from: old, to: entity, slots: slots, defaults: Array(try readBytes()))
+                from: old, to: entity, slots: slots, defaults: defaults, elements: elements)
         }
         try reader.expectEnd()
         try self.init(from: from, to: to, upcasts: upcasts)

@@ -1,8 +1,8 @@
 extension PropertyChange {
     init(_ cell: PresentCell, of property: Property) throws {
         self.init(
-            name: property.name, old: try Value(cell.before, type: property.type),
-            new: try Value(cell.after, type: property.type))
+            name: property.name, old: try property.value(cell.before),
+            new: try property.value(cell.after))
         isHidden = property.isHidden
         redacted.old = cell.isBeforeRedacted
         redacted.new = cell.isAfterRedacted

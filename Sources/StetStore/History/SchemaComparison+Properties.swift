@@ -15,6 +15,11 @@ extension SchemaComparison {
             let value = match.defaults[slot] ?? former.map { compare(old, $0, new, slot) }
             defaults.append(value ?? added(slot, new))
         }
+        var elements: [Slot: Upcast] = [:]
+        for (slot, former) in slots.slotted {
+            guard let former else { continue }
+            elements[slot] = try elementUpcast(old.properties[former], new.properties[slot], new)
+        }
         steps += match.steps
         for slot in old.properties.slots where !slots.contains(slot) {
             steps.append(match.removal(of: slot))
@@ -26,9 +31,31 @@ extension SchemaComparison {
         if problems.count > problemCount { return nil }
         var writer = RecordWriter()
         writer.begin(propertyCount: defaults.count)
-        writer.write(defaults)
+        writer.write(defaults, of: new)
         return try Upcast(
-            from: old, to: new, slots: slots, defaults: Array(writer.buffer.bytes))
+            from: old, to: new, slots: slots, defaults: Array(writer.buffer.bytes),
+            elements: elements)
+    }
+
+    /// Returns the conversion of the elements of an array; nil when one property is none.
+    private mutating func elementUpcast(
+        _ old: Property, _ new: Property, _ entity: Entity
+    ) throws -> Upcast? {
+        guard let former = old.embedded, let elements = new.embedded else { return nil }
+        // The members have names such as "Order.lines.amount".
+        let name = "\(entity.name).\(new.name)"
+        func named(_ elements: EmbeddedElements) -> Entity {
+            Entity(name: name, properties: elements.entity.properties)
+        }
+        let (one, other) = (former.identityName, elements.identityName)
+        if one != other {
+            steps.append(other.map { "merges \(name) by \($0)" } ?? "merges \(name) as a whole")
+        }
+        return try upcast(named(former), named(elements)).map { upcast in
+            try Upcast(
+                from: former.entity, to: elements.entity, slots: upcast.slots,
+                defaults: upcast.defaults)
+        }
     }
 
     /// Returns the former slots of properties, by name.

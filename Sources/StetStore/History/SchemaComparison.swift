@@ -121,7 +121,7 @@ extension ValueType {
         case .uuid: .uuid(ObjectID.none.uuid)
         case .list: .list([])
         case .dictionary: .dictionary([:])
-        case .reference, .url, .codable: nil
+        case .reference, .url, .codable, .embedded: nil
         }
     }
 }

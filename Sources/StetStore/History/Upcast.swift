@@ -9,29 +9,35 @@ package struct Upcast: Hashable, Sendable {
     package let slots: [Slot?]
     /// A body of `to` with the default values.
     package let defaults: [UInt8]
+    /// The conversions of the elements of arrays of embedded values, by slot of `to`.
+    package let elements: [Slot: Upcast]
     /// True when every body has the same meaning in both.
     let isIdentity: Bool
 
     /// - Throws: `DecodingFailure` when a value comes from a slot that does not exist, or has
     ///   another type.
     package init(
-        from: Entity, to: Entity, slots: [Slot?], defaults: [UInt8]
+        from: Entity, to: Entity, slots: [Slot?], defaults: [UInt8],
+        elements: [Slot: Upcast] = [:]
     ) throws {
         self.from = from
         self.to = to
         self.slots = slots
         self.defaults = defaults
+        self.elements = elements
         guard slots.count == to.properties.count else {
             throw DecodingFailure("a migration of \(to.name) with \(slots.count) properties")
         }
-        for (property, slot) in zip(to.properties, slots) {
-            guard let slot else { continue }
-            guard let old = from.properties.element(at: slot), property.canHoldValues(of: old)
+        for (slot, property) in to.properties.slotted {
+            guard let source = slots[slot] else { continue }
+            guard let old = from.properties.element(at: source), property.canHoldValues(of: old),
+                (elements[slot] == nil) == (property.embedded == nil)
             else { throw DecodingFailure("a migration that makes \(to.name).\(property.name)") }
         }
         try defaults.withUnsafeBytes { _ = try RecordBody($0, of: to).cells() }
         isIdentity =
             from.properties.count == to.properties.count
+            && elements.values.allSatisfy(\.isIdentity)
             && slots.slotted.allSatisfy { slot, source in
                 let (old, new) = (from.properties[slot], to.properties[slot])
                 return source == slot && (new.isOptional || !old.isOptional)
@@ -142,7 +148,10 @@ package struct Upcast: Hashable, Sendable {
         case .bytes(let bytes) where !old.hasPosition && new.hasPosition:
             // Members of a newly ordered relationship are ordered by id.
             return .bytes(arena.keep(Array(bytes) + ListPosition.first.bytes))
-        default: return cell
+        case .bytes(let bytes):
+            guard let element = elements[slot], !element.isIdentity else { return cell }
+            let bodies = try ElementBodies(bytes).map(element.apply)
+            return .bytes(arena.keep(ElementBodies.joined(bodies)))
         }
     }
 
@@ -183,12 +192,17 @@ package struct Upcast: Hashable, Sendable {
 
     /// Returns the upcast that applies this one and then another.
     func followed(by next: Upcast) throws -> Upcast {
-        try Upcast(
+        var elements: [Slot: Upcast] = [:]
+        for (slot, second) in next.elements {
+            guard let source = next.slots[slot] else { continue }
+            elements[slot] = try self.elements[source]?.followed(by: second)
+        }
+        return try Upcast(
             from: from, to: next.to, slots: next.slots.map { slot in slot.flatMap { slots[$0] } },
             // Members keep their defaults where the default of the embedded value is nil.
             defaults: try defaults.withUnsafeBytes {
                 try next.converted($0, settlingMembers: false)
-            })
+            }, elements: elements)
     }
 }
 

@@ -74,7 +74,7 @@ extension QueryRun {
             slots.insert(slot)
         }
         guard slots.isSuperset(of: orderSlots) else { return nil }
-        let body = try EncodedBody(values, placedSlots: entity.placedSlots)
+        let body = try EncodedBody(values, of: entity)
         return StoreQuery.Position(id: bookmark.id, body: body.bytes, slots: slots, rank: rank)
     }
 }

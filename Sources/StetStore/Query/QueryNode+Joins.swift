@@ -50,6 +50,7 @@ extension QueryNode {
         case .isIn(let node, _), .folded(let node, _), .not(let node): node.readsMembers
         case .all(let nodes), .any(let nodes): nodes.contains(where: \.readsMembers)
         case .members: true
+        case .elements(_, _, let node): node.readsMembers
         case .matching, .rank: false
         }
     }
@@ -82,6 +83,13 @@ extension QueryNode {
                 object.isReached(fromMember: members.scope) ? object : change(object)
             }
             return .members(test, moved, inner)
+        case .elements(let test, let array, let node):
+            let moved = QueryElements(
+                owner: change(array.owner), slot: array.slot, scope: array.scope)
+            let inner = node.mapObjects { object in
+                object == .element(scope: array.scope) ? object : change(object)
+            }
+            return .elements(test, moved, inner)
         }
     }
 

@@ -49,6 +49,9 @@ struct QueryReads {
         case .isIn(let node, _), .folded(let node, _), .not(let node): add(node, members)
         case .all(let nodes), .any(let nodes): for node in nodes { add(node, members) }
         case .members(_, let list, let condition): add(list, condition, members)
+        case .elements(_, let array, let condition):
+            add(array.slot, of: array.owner, members)
+            add(condition, members)
         case .matching(let object, let match):
             for attribute in match.attributes { add(attribute.slot, of: object, members) }
         case .rank(let object, _): addRank(of: object, members)
@@ -68,6 +71,8 @@ struct QueryReads {
         _ slot: Slot, of object: QueryObject, _ members: [Int: EntityNumber]
     ) {
         addWay(to: object, members)
+        // The array that an element belongs to is read as a whole.
+        if case .element = object { return }
         if object == .root {
             slots.insert(slot)
         } else if let entity = entity(of: object, members) {
@@ -109,6 +114,7 @@ struct QueryReads {
         switch object {
         case .root: root
         case .member(let scope): members[scope]
+        case .element: nil
         case .target(_, _, let name): schema.number(ofEntity: name)
         }
     }

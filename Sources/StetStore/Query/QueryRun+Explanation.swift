@@ -135,6 +135,13 @@ private struct QueryText {
         case .coalesced(let one, let other): return "(\(text(one)) ?? \(text(other)))"
         case .members(let test, let members, let condition):
             return text(test, members, condition)
+        case .elements(let test, let array, let condition):
+            let (path, entity) = place(array.owner)
+            let property = entity?.properties.element(at: array.slot)
+            var inner = self
+            inner.members[array.scope] = property?.embedded?.entity
+            return text(
+                test, (path.isEmpty ? "" : path + ".") + (property?.name ?? "?"), condition, inner)
         case .matching(let object, let match):
             let path = place(object).path
             return (path.isEmpty ? "" : path + ".") + "matching \"\(match.query.text)\""
@@ -160,7 +167,14 @@ private struct QueryText {
         let relationship = entity?.relationships.element(at: members.relationship)
         var inner = self
         inner.members[members.scope] = relationship.flatMap { schema.entity(named: $0.target) }
-        let name = (path.isEmpty ? "" : path + ".") + (relationship?.name ?? "?")
+        return text(
+            test, (path.isEmpty ? "" : path + ".") + (relationship?.name ?? "?"), condition, inner)
+    }
+
+    /// Returns the test of members or elements; `inner` describes the condition.
+    private func text(
+        _ test: QueryNode.MemberTest, _ name: String, _ condition: QueryNode, _ inner: Self
+    ) -> String {
         if condition == .everything {
             return test == .count ? "\(name).count" : "\(name).\(test) {}"
         }
@@ -170,7 +184,7 @@ private struct QueryText {
     private func place(_ object: QueryObject) -> (path: String, entity: Entity?) {
         switch object {
         case .root: return (members.isEmpty ? "" : "$", root)
-        case .member(let scope): return ("", members[scope])
+        case .member(let scope), .element(let scope): return ("", members[scope])
         case .target(let owner, let slot, let name):
             let (path, entity) = place(owner)
             let property = entity?.properties.element(at: slot)?.name ?? "?"

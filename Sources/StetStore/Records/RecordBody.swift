@@ -44,7 +44,7 @@ package struct RecordBody {
 
     /// Returns the value of a property.
     package func value(_ slot: Slot) throws(DecodingFailure) -> Value {
-        try Value(try cell(slot), type: entity.properties[slot].type)
+        try entity.properties[slot].value(try cell(slot))
     }
 
     /// Returns the values of all properties.
@@ -52,7 +52,7 @@ package struct RecordBody {
         var values: [Value] = []
         values.reserveCapacity(entity.properties.count)
         for (property, cell) in zip(entity.properties, try cells()) {
-            values.append(try Value(cell, type: property.type))
+            values.append(try property.value(cell))
         }
         return values
     }

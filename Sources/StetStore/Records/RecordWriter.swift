@@ -10,7 +10,7 @@ public struct RecordWriter: ~Copyable {
     /// The offset of its slots.
     @usableFromInline package var slots = 0
     /// The values that could not be written.
-    package private(set) var failures: [Failure] = []
+    package internal(set) var failures: [Failure] = []
     /// The positions of the references of the body that is being written, by slot.
     @usableFromInline package var positions: [(slot: Slot, position: ListPosition)] = []
     /// The slots of the references that have positions; one without a given position gets the first
@@ -240,6 +240,26 @@ extension RecordWriter {
     /// Writes the values of all properties, in the order of their slots.
     package mutating func write(_ values: [Value]) {
         for (slot, value) in values.slotted { write(value, slot: slot) }
+    }
+
+    /// Writes the values of all properties of an entity, among them arrays of embedded values.
+    package mutating func write(_ values: [Value], of entity: Entity) {
+        for (slot, property) in entity.properties.slotted {
+            write(values[slot], slot: slot, of: property)
+        }
+    }
+
+    /// Writes the value of a property, which may be an array of embedded values.
+    mutating func write(_ value: Value, slot: Slot, of property: Property) {
+        guard let embedded = property.embedded, case .list(let elements) = value else {
+            return write(value, slot: slot)
+        }
+        do throws(EncodingFailure) {
+            let bytes = try embedded.bytes(of: elements)
+            bytes.withUnsafeBytes { write(bytes: $0, slot: slot) }
+        } catch {
+            fail(error, slot: slot)
+        }
     }
 
     /// Writes a value of any type; a value that cannot be stored becomes a failure and is written

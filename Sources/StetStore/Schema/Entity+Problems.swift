@@ -57,6 +57,9 @@ extension Entity {
             {
                 return "\(name).\(property.name) is a \(property.type) of unknown elements"
             }
+            if let problem = problemOfElements(property) {
+                return "\(name).\(property.name) \(problem)"
+            }
             for rule in property.rules {
                 if let problem = rule.problem(with: property) {
                     return "\(rule) \(problem) \(name).\(property.name), "
@@ -65,6 +68,20 @@ extension Entity {
             }
         }
         return nil
+    }
+
+    private func problemOfElements(_ property: Property) -> String? {
+        guard property.type == .list, property.elements == [.embedded] else {
+            return property.type == .embedded || property.elements.contains(.embedded)
+                || property.embedded != nil
+                ? "has embedded values, of which only an array can consist" : nil
+        }
+        guard let elements = property.embedded else { return "has elements without members" }
+        let members = elements.entity
+        return elements.problem
+            ?? Entity(name: property.name, properties: members.properties).problem.map {
+                "has elements that can't be stored: \($0)"
+            }
     }
 
     private func problemOfSeal(_ property: Property) -> String? {

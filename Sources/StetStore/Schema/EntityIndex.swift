@@ -192,7 +192,7 @@ extension TextFolding {
 
 extension ValueType {
     /// True when an index can contain values of the type.
-    fileprivate var isOrdered: Bool { ![.dictionary, .codable].contains(self) }
+    fileprivate var isOrdered: Bool { ![.dictionary, .codable, .embedded].contains(self) }
 }
 
 /// An index of a schema, with the number that its entries begin with.

@@ -11,14 +11,14 @@ public struct Property: Hashable, Sendable {
     /// The entity that a reference refers to; nil for an attribute.
     public let target: String?
     /// The rules that a value must satisfy, in the order of declaration.
-    public let rules: [Rule]
+    public private(set) var rules: [Rule]
     /// The normalisers that change a value before it is validated, in the order of declaration.
     public let normalizers: [Normalizer]
     /// The time at which the property is set to the time of the save; nil when never.
     public let stamp: Stamp?
     /// True for a reference with a position among the members of the ordered relationship that is
     /// its inverse.
-    public let hasPosition: Bool
+    public private(set) var hasPosition: Bool
     /// For a reference, the effect on the object that it refers to when its owner is deleted;
     /// `.nullify` has none.
     public let deleteRule: DeleteRule
@@ -28,6 +28,8 @@ public struct Property: Hashable, Sendable {
     public let isCounter: Bool
     /// The object by whose key the value is encrypted; nil for a value that is stored as it is.
     public let seal: Seal?
+    /// The elements of an array of embedded values; nil for any other property.
+    package private(set) var embedded: EmbeddedElements?
     /// The expression whose value the property always has; nil for a property that is set.
     package private(set) var derivation: QueryNode?
 
@@ -59,6 +61,7 @@ public struct Property: Hashable, Sendable {
         if value == .null { return isOptional }
         switch value {
         case .list(let values):
+            if let embedded { return values.allSatisfy(embedded.accepts) }
             return elements.count == 1 && values.allSatisfy { $0.isStorable(as: elements[0]) }
         case .dictionary(let values):
             return elements.count == 2 && values.keys.allSatisfy { $0.isStorable(as: elements[0]) }
@@ -75,29 +78,30 @@ public struct Property: Hashable, Sendable {
     /// Returns the property as an attribute that is derived by an expression, which has a value
     /// unless the property is optional.
     package func derived(by expression: QueryNode) -> Property {
-        var derived = Property(
-            name: name, type: type, elements: elements, isOptional: isOptional, target: target,
-            rules: isOptional || rules.contains(.required) ? rules : rules + [.required],
-            normalizers: normalizers, stamp: stamp, deleteRule: deleteRule, isHidden: isHidden,
-            isCounter: isCounter)
+        var derived = isOptional || rules.contains(.required) ? self : required
         derived.derivation = expression
         return derived
     }
 
+    /// Returns the property as an array of embedded values.
+    package func array(of elements: EmbeddedElements?) -> Property {
+        var array = self
+        array.embedded = elements
+        return array
+    }
+
     /// The property with a rule that demands a value.
     package var required: Property {
-        Property(
-            name: name, type: type, elements: elements, isOptional: isOptional, target: target,
-            hasPosition: hasPosition, rules: rules + [.required], normalizers: normalizers,
-            stamp: stamp, deleteRule: deleteRule, isHidden: isHidden, isCounter: isCounter)
+        var required = self
+        required.rules.append(.required)
+        return required
     }
 
     /// Returns the property with positions, or without.
     package func withPosition(_ hasPosition: Bool) -> Property {
-        Property(
-            name: name, type: type, elements: elements, isOptional: isOptional, target: target,
-            hasPosition: hasPosition, rules: rules, normalizers: normalizers, stamp: stamp,
-            deleteRule: deleteRule, isHidden: isHidden, isCounter: isCounter)
+        var property = self
+        property.hasPosition = hasPosition
+        return property
     }
 }
 

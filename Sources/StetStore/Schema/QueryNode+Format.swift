@@ -45,8 +45,10 @@ extension QueryNode {
         case .arithmetic(let operation, let one, let other):
             put(.arithmetic, operation.code, one, other)
         case .coalesced(let one, let other): put(.coalesced, nil, one, other)
-        case .members, .matching, .rank:
-            trap("a schema contains an expression over members or a search, which none can")
+        case .members, .elements, .matching, .rank:
+            trap(
+                "a schema contains an expression over members, elements or a search, which none can"
+            )
         }
     }
 
@@ -126,7 +128,7 @@ extension QueryObject {
     var steps: [(slot: Slot, entity: String)]? {
         switch self {
         case .root: []
-        case .member: nil
+        case .member, .element: nil
         case .target(let owner, let slot, let entity): owner.steps.map { $0 + [(slot, entity)] }
         }
     }

@@ -24,6 +24,8 @@ package indirect enum QueryNode: Hashable, Sendable {
     case coalesced(QueryNode, QueryNode)
     /// Whether members of a relationship satisfy a condition, or how many do.
     case members(MemberTest, QueryMembers, QueryNode)
+    /// Whether elements of an array of embedded values satisfy a condition, or how many do.
+    case elements(MemberTest, QueryElements, QueryNode)
     /// Whether an object has the words of a search.
     case matching(QueryObject, TextMatch)
     /// The rank of an object in the result of a search, the lowest one first.
@@ -44,7 +46,7 @@ package indirect enum QueryNode: Hashable, Sendable {
     /// does not fit the type, and a division of integers or decimals by 0, have no value.
     package enum Arithmetic: Hashable, Sendable { case add, subtract, multiply, divide, remainder }
 
-    /// The test of members.
+    /// The test of members, and of elements.
     package enum MemberTest: Hashable, Sendable { case any, all, count }
 
     /// The condition that all objects satisfy.
@@ -79,6 +81,9 @@ package indirect enum QueryObject: Hashable, Sendable {
     case root
     /// The member that a condition of members tests.
     case member(scope: Int)
+    /// The element that a condition of elements tests, as an object whose properties are its
+    /// members.
+    case element(scope: Int)
     /// The target of another object's reference in a slot.
     case target(QueryObject, slot: Slot, entity: String)
 }
@@ -98,6 +103,21 @@ package struct QueryMembers: Hashable, Sendable {
         self.owner = owner
         self.entity = entity
         self.relationship = relationship
+        self.scope = scope
+    }
+}
+
+/// The elements of an array of embedded values of an object.
+package struct QueryElements: Hashable, Sendable {
+    package let owner: QueryObject
+    /// The slot of the array.
+    package let slot: Slot
+    /// The number that distinguishes the elements of this condition from those of enclosing ones.
+    package let scope: Int
+
+    package init(owner: QueryObject, slot: Slot, scope: Int) {
+        self.owner = owner
+        self.slot = slot
         self.scope = scope
     }
 }

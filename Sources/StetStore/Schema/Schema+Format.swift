@@ -123,9 +123,12 @@ extension Property {
         case .reference(let name)?: buffer.append(shortString: name)
         case nil: break
         }
+        embedded?.encode(into: &buffer)
     }
 
-    fileprivate init(decoding reader: inout ByteReader) throws {
+    /// - Parameter isMember: true for a member of an element, which is no array of further ones: bytes
+    ///   could nest them as deeply as the stack allows.
+    fileprivate init(decoding reader: inout ByteReader, isMember: Bool = false) throws {
         let name = try reader.readShortString()
         func readType() throws -> ValueType {
             guard let type = ValueType(rawValue: try reader.read()) else {
@@ -162,7 +165,33 @@ extension Property {
             isHidden: flags & Self.isHiddenFlag != 0,
             isCounter: flags & Self.isCounterFlag != 0,
             seal: owner.map { $0.isEmpty ? .own : .reference($0) })
-        self = derivation.map(property.derived(by:)) ?? property
+        if isMember, elements.contains(.embedded) {
+            throw DecodingFailure("an array within an element of an array")
+        }
+        let array =
+            elements.contains(.embedded)
+            ? property.array(of: try EmbeddedElements(decoding: &reader)) : property
+        self = derivation.map(array.derived(by:)) ?? array
+    }
+}
+
+extension EmbeddedElements {
+    /// The number in place of a slot for elements without an identity.
+    private static let noIdentity = UInt16.max
+
+    fileprivate func encode(into buffer: inout ByteBuffer) {
+        buffer.append(UInt16(entity.properties.count))
+        for member in entity.properties { member.encode(into: &buffer) }
+        buffer.append(identity.map { UInt16($0.index) } ?? Self.noIdentity)
+    }
+
+    fileprivate init(decoding reader: inout ByteReader) throws {
+        let members = try (0..<(try reader.read(UInt16.self))).map { _ in
+            try Property(decoding: &reader, isMember: true)
+        }
+        let identity = try reader.read(UInt16.self)
+        self.init(
+            members: members, identity: identity == Self.noIdentity ? nil : Slot(identity))
     }
 }
 

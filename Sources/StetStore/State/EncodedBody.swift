@@ -24,12 +24,13 @@ package struct EncodedBody: Hashable, Sendable {
         bytes = Array(writer.buffer.bytes)
     }
 
-    /// Creates a body with values in the order of slots; references in `placedSlots` have
-    /// positions.
+    /// Creates a body of an entity with values in the order of slots.
     ///
     /// - Throws: `EncodingFailure` for a value that has no stored form.
-    package init(_ values: [Value], placedSlots: [Slot] = []) throws(EncodingFailure) {
-        try self.init(propertyCount: values.count, placedSlots: placedSlots) { $0.write(values) }
+    package init(_ values: [Value], of entity: Entity) throws(EncodingFailure) {
+        try self.init(
+            propertyCount: entity.properties.count, placedSlots: entity.placedSlots
+        ) { $0.write(values, of: entity) }
     }
 
     /// Calls `body` with the bytes decoded as a body of an entity.
@@ -64,6 +65,7 @@ package struct EncodedBody: Hashable, Sendable {
             try mine.read(as: entity) { mine in
                 try theirs.read(as: entity) { present in
                     var cells: [Slot: Cell?] = [:]
+                    var arrays: [Slot: Value] = [:]
                     var overflowing: [Slot] = []
                     let parts = try entity.mergeParts { value in
                         try value.decide(
@@ -76,7 +78,7 @@ package struct EncodedBody: Hashable, Sendable {
                         }
                         let property = entity.properties[slot]
                         let edited = try mine.cell(slot)
-                        switch ThreeWay.decide(
+                        switch try ThreeWay.decide(
                             base: try base.cell(slot), mine: edited, theirs: try present.cell(slot),
                             of: property, favorsMine: true)
                         {
@@ -84,9 +86,14 @@ package struct EncodedBody: Hashable, Sendable {
                         case .mine, .contested: cells[slot] = .some(edited)
                         case .counted(let sum): cells[slot] = .word(sum)
                         case .overflowing: overflowing.append(slot)
+                        case .merged(let array), .mergedInPart(let array): arrays[slot] = array
                         }
                     }
-                    return (try theirs.replacing(cells, of: entity), overflowing)
+                    var body = try theirs.replacing(cells, of: entity)
+                    for (slot, array) in arrays {
+                        body = try body.replacing(array, slot: slot, of: entity)
+                    }
+                    return (body, overflowing)
                 }
             }
         }
@@ -100,6 +107,6 @@ package struct EncodedBody: Hashable, Sendable {
     ) throws -> EncodedBody {
         var values = try values(of: entity)
         values[slot] = value
-        return try EncodedBody(values, placedSlots: entity.placedSlots)
+        return try EncodedBody(values, of: entity)
     }
 }

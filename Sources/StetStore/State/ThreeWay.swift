@@ -14,6 +14,11 @@ package enum ThreeWay: Hashable, Sendable {
     case counted(UInt64)
     /// Both sides have incremented a counter, and the sum is not a value of its type.
     case overflowing
+    /// Both sides have changed elements of an array: it gets the changes of both.
+    case merged(Value)
+    /// Both sides have changed elements of an array, some of them differently: these are as the
+    /// favored side wants them in the value.
+    case mergedInPart(Value)
 
     /// Decides about a value that both sides may have changed: `base` is the common base, `mine`
     /// the wanted value, `theirs` the present one.
@@ -29,9 +34,11 @@ package enum ThreeWay: Hashable, Sendable {
     /// The position of a reference is never contested: when both sides have moved the object within
     /// the list of the same owner, `favorsMine` decides whose position it gets. Nor is a counter,
     /// which gets the increments of both sides. A derived attribute follows its expression.
+    ///
+    /// - Throws: `DecodingFailure` when the cells are no values of the property.
     package static func decide(
         base: Cell?, mine: Cell?, theirs: Cell?, of property: Property, favorsMine: Bool
-    ) -> ThreeWay {
+    ) throws(DecodingFailure) -> ThreeWay {
         if property.isDerived { return .theirs }
         guard property.hasPosition else {
             if property.isCounter,
@@ -40,7 +47,13 @@ package enum ThreeWay: Hashable, Sendable {
             {
                 return decision
             }
-            return decide(base: base, mine: mine, theirs: theirs, Cell.areEqual)
+            let decision = decide(base: base, mine: mine, theirs: theirs, Cell.areEqual)
+            guard decision == .contested, property.embedded?.identity != nil else {
+                return decision
+            }
+            return decide(
+                base: try property.value(base), mine: try property.value(mine),
+                theirs: try property.value(theirs), of: property, favorsMine: favorsMine)
         }
         let targets = decide(
             base: base?.target, mine: mine?.target, theirs: theirs?.target, ==)
@@ -53,6 +66,19 @@ package enum ThreeWay: Hashable, Sendable {
         case .contested: return favorsMine ? .mine : .theirs
         case let decision: return decision
         }
+    }
+
+    /// Decides about a value without a position that is no counter, by element if it is an array
+    /// whose elements have an identity.
+    package static func decide(
+        base: Value, mine: Value, theirs: Value, of property: Property, favorsMine: Bool
+    ) -> ThreeWay {
+        let decision = decide(base: base, mine: mine, theirs: theirs, ==)
+        guard decision == .contested,
+            let merge = ElementMerge(
+                base: base, mine: mine, theirs: theirs, of: property, favorsMine: favorsMine)
+        else { return decision }
+        return merge.isContested ? .mergedInPart(merge.list) : .merged(merge.list)
     }
 
     /// Decides about a counter: the difference between `mine` and `base` is added to `theirs`; nil

@@ -94,19 +94,29 @@ extension Inversion {
         let entity = entity(key)
         let property = entity.properties[cell.slot]
         let current = try body.cell(cell.slot)
-        let decision = ThreeWay.decide(
+        let decision = try ThreeWay.decide(
             base: cell.after, mine: cell.before, theirs: current, of: property, favorsMine: false)
         switch decision {
         case .theirs: return
         case .mine: result.restore(cell)
         case .counted(let sum): result.cells[cell.slot] = .word(sum)
+        case .merged(let array): result.values[cell.slot] = array
         case .contested where isStamped(cell.slot, of: entity): return
-        case .contested, .overflowing:
+        case .contested, .overflowing, .mergedInPart:
             switch try decide(
                 about: cell, of: key, property, current, overflows: decision == .overflowing,
                 subject)
             {
-            case .restore: result.restore(cell)
+            case .restore:
+                // Of an array, the elements that others have changed since stay.
+                if case .mergedInPart(let array) = try ThreeWay.decide(
+                    base: cell.after, mine: cell.before, theirs: current, of: property,
+                    favorsMine: true)
+                {
+                    result.values[cell.slot] = array
+                } else {
+                    result.restore(cell)
+                }
             case .set(let others): result.values.merge(others) { $1 }
             case .keep, .failed: break
             }
@@ -120,9 +130,8 @@ extension Inversion {
     ) throws -> UndoConflicts.Decision {
         try decide(
             overflows ? .overflow : .changed, of: key, property: property.name,
-            before: Value(cell.before, type: property.type),
-            after: Value(cell.after, type: property.type),
-            current: Value(current, type: property.type),
+            before: property.value(cell.before), after: property.value(cell.after),
+            current: property.value(current),
             allows: overflows ? [.keep, .set] : [.keep, .restore, .set], subject: subject)
     }
 

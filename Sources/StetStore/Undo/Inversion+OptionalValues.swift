@@ -31,7 +31,7 @@ extension Inversion {
             case .set(let others): result.values.merge(others) { $1 }
             case .keep, .failed: break
             }
-        case .theirs, .counted, .overflowing: break
+        case .theirs, .counted, .overflowing, .merged, .mergedInPart: break
         }
     }
 
@@ -55,7 +55,7 @@ extension Inversion {
 
 extension Entity {
     fileprivate func values(_ cell: (Slot) throws -> Cell?) throws -> [Value] {
-        try properties.slotted.map { try Value(try cell($0), type: $1.type) }
+        try properties.slotted.map { try $1.value(try cell($0)) }
     }
 }
 

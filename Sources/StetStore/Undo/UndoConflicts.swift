@@ -90,7 +90,8 @@ struct UndoConflicts {
             guard
                 entity.properties[slot].accepts(value)
                     || entity.properties[slot].withPosition(false).accepts(value),
-                (try? EncodedBody([value])) != nil
+                (try? EncodedBody(
+                    [value], of: Entity(name: "", properties: [entity.properties[slot]]))) != nil
             else { return nil }
             slots[slot] = value
         }

@@ -96,8 +96,8 @@ extension Entity {
     ) throws -> [Violation] {
         var writer = RecordWriter()
         writer.begin(propertyCount: 1)
-        writer.write(value, slot: 0)
         let property = properties[slot]
+        writer.write(value, slot: 0, of: property)
         if let failure = writer.failures.first {
             return [
                 Violation(
@@ -134,10 +134,13 @@ struct PropertyRules: Sendable {
     private let property: Property
     private let type: ValueType
     private let checks: [Check]
+    /// The rules of the members of an array's elements; nil for any other property.
+    private let elements: ElementRules?
 
     /// Creates the rules of a property; nil when it has none.
     init?(_ property: Property, slot: Slot, presence: Slot? = nil) {
-        if property.rules.isEmpty { return nil }
+        elements = ElementRules(property, slot: slot)
+        if property.rules.isEmpty, elements == nil { return nil }
         self.slot = slot
         self.presence = presence
         self.property = property
@@ -169,28 +172,30 @@ struct PropertyRules: Sendable {
     /// Returns whether any rule is broken.
     func areViolated(by cell: Cell?) throws -> Bool {
         for check in checks where try isBroken(check, cell) { return true }
-        return false
+        return try elements?.areViolated(by: cell) ?? false
     }
 
-    /// Returns one violation for each broken rule; `context` returns operation, entity and object.
+    /// Returns one violation for each broken rule; `context` returns operation, entity and object,
+    /// and `element` is the place of the value as a member of an element.
     func violations(
-        of cell: Cell?, _ messages: MessageTable,
+        of cell: Cell?, _ messages: MessageTable, in element: ElementRules.Place? = nil,
         _ context: () -> (operation: ChangeKind?, entity: String, object: ObjectID?)
     ) throws -> [Violation] {
         var violations: [Violation] = []
         for (index, check) in checks.enumerated() where try isBroken(check, cell) {
-            let value = try Value(cell, type: type)
+            let value = try property.value(cell)
             let (code, sentence) = broken(property.rules[index], cell, value)
             let (operation, entity, object) = context()
             violations.append(
                 Violation(
                     code: code, operation: operation, entity: entity, object: object,
-                    property: property.name, slot: slot,
-                    value: property.isHidden ? nil : value,
-                    rule: property.rules[index].description, ruleIndex: index, sentence,
+                    property: element?.name(of: property) ?? property.name,
+                    slot: element?.slot ?? slot, value: property.isHidden ? nil : value,
+                    rule: property.rules[index].description,
+                    ruleIndex: element == nil ? index : Violation.elementRuleIndex, sentence,
                     messages: messages))
         }
-        return violations
+        return try violations + (elements?.violations(of: cell, messages, context) ?? [])
     }
 
     private func isBroken(_ check: Check, _ cell: Cell?) throws -> Bool {

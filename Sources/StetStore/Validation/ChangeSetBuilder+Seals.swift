@@ -55,6 +55,6 @@ extension EncodedBody {
     package func replacing(_ values: [Slot: SealedBytes], of entity: Entity) throws -> EncodedBody {
         var all = try self.values(of: entity)
         for (slot, value) in values { all[slot] = .data(Data(value.bytes)) }
-        return try EncodedBody(all, placedSlots: entity.placedSlots)
+        return try EncodedBody(all, of: entity)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Stet
 import StetTestSupport
 import Testing
@@ -20,6 +21,17 @@ import Testing
     var site: Address?
     #Index<Supplier>(\.site?.city)
     init(name: String) { self.name = name }
+}
+
+@Embedded struct OrderLine: EmbeddedValue, Identifiable {
+    var id: UUID = UUID()
+    @Attribute(.trimmed) var article: String
+    @Attribute(.range(1...)) var amount: Int = 1
+}
+
+@Model final class PurchaseOrder {
+    @Attribute(.length(1...)) var lines: [OrderLine] = []
+    init() {}
 }
 
 private enum Former {
@@ -86,6 +98,24 @@ private enum Former {
         supplier.site = nil
         try context.save()
         #expect(try context.fetch(Supplier.self) { $0.site == nil }.count() == 1)
+    }
+
+    @Test func anArrayHasEmbeddedValues() throws {
+        let context = try Store.inMemory(for: PurchaseOrder.self).context()
+        let order = PurchaseOrder()
+        order.lines = [OrderLine(article: "nut"), OrderLine(article: "bolt")]
+        context.insert(order)
+        try context.save()
+        order.lines[1].amount = 5
+        try context.save()
+        #expect(order.snapshot.lines.map(\.amount) == [1, 5])
+        let large = try context.fetch(PurchaseOrder.self) {
+            $0.lines.any { $0.article == "bolt" && $0.amount > 2 } && $0.lines.count() < 10
+        }.all()
+        #expect(large == [order])
+        order.lines[1].amount = 0
+        let error = try #require(throws: ValidationError.self) { try context.save() }
+        #expect(error.violations.map(\.property) == ["lines[1].amount"])
     }
 
     @Test func anAttributeBecomesAMember() throws {

@@ -51,9 +51,10 @@ struct ExactTextTests {
     @Test func everyValueIsReadAsItWasWritten() {
         for (type, elements, value) in Self.values {
             let json = JSON(text: value.exactJSON.text)
-            #expect(json.flatMap { ValueReader(type, elements: elements).value(json: $0) } == value)
-            #expect(ValueReader(type, elements: elements).value(text: value.exactText) == value)
-            #expect(ValueReader(type, elements: elements).value(json: .null) == .null)
+            let reader = ValueReader(of: Property(name: "value", type: type, elements: elements))
+            #expect(json.flatMap { reader.value(json: $0) } == value)
+            #expect(reader.value(text: value.exactText) == value)
+            #expect(reader.value(json: .null) == .null)
         }
     }
 

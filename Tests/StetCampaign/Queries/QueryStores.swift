@@ -143,7 +143,8 @@ final class QueryStores {
                 let isTouched = isEdited && random.chance(20)
                 guard old[id] != new[id] || isTouched else { continue }
                 pending[entity, default: [:]].updateValue(
-                    try new[id].map { try EncodedBody($0) }, forKey: id)
+                    try new[id].map { try EncodedBody($0, of: schema.entities[entity]) }, forKey: id
+                )
             }
         }
         return pending

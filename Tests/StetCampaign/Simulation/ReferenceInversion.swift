@@ -59,6 +59,10 @@ struct ReferenceInversion {
                     present[slot] = present[slot].adding(before[slot], without: after[slot])
                     continue
                 }
+                if key.entity == SimulationEntity.box, slot == SimulationEntity.parts {
+                    takeBackParts(&present[slot], before[slot], after[slot])
+                    continue
+                }
                 takeBack(&present[slot], before[slot], after[slot], isStamp(key, slot))
             }
             state[key] = present
@@ -118,6 +122,24 @@ struct ReferenceInversion {
             for slot in slots { present[slot] = before[slot] }
         }
         return true
+    }
+
+    private mutating func takeBackParts(
+        _ present: inout Value, _ before: Value, _ after: Value
+    ) {
+        guard present != after, present != before, let base = after.parts,
+            let mine = before.parts, let theirs = present.parts
+        else {
+            if present == after { present = before }
+            return
+        }
+        var merge = ReferencePartMerge(
+            base: base, mine: mine, theirs: theirs, favorsMine: false)
+        if merge.isContested {
+            guard conflict(mayKeep: true, mayRestore: true) == .restore else { return }
+            merge = ReferencePartMerge(base: base, mine: mine, theirs: theirs, favorsMine: true)
+        }
+        present = .list(merge.merged.map(\.value))
     }
 
     private mutating func takeBack(

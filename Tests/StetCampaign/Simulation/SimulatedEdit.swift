@@ -49,6 +49,7 @@ struct SimulatedEdit {
         case .count(let number, let increment): increase(number, by: increment)
         case .site(let number, let city, let size): setSite(number, city, size)
         case .member(let number, let index, let value): setMember(number, index, value)
+        case .parts(let number, let change, let value): setParts(number, change, value)
         case .refer(let number, let index, let target, let place):
             let slot = Slot(index)
             guard let key = object(SimulationEntity.item, number) else { return }
@@ -92,7 +93,8 @@ struct SimulatedEdit {
         let text = Value.string("\(value)")
         let item = reference(SimulationEntity.item, first)
         switch entity {
-        case SimulationEntity.box: state[key] = [text, .null, .int(0), .null, .null, .null]
+        case SimulationEntity.box:
+            state[key] = [text, .null, .int(0), .null, .null, .null, .list([])]
         case SimulationEntity.item:
             state[key] = [
                 text, .int(0), .null, second % 3 == 0 ? .null : box(first, of: key, value),
@@ -129,6 +131,29 @@ struct SimulatedEdit {
         else { return }
         let value = value.map { index == 1 ? Value.string("city \($0)") : .int($0) }
         state[key]?[SimulationEntity.site[index]] = value ?? .null
+    }
+
+    private mutating func setParts(
+        _ number: Int, _ change: SimulatedOperation.PartChange, _ value: Int
+    ) {
+        guard let key = object(SimulationEntity.box, number),
+            var parts = state[key]?[SimulationEntity.parts].parts
+        else { return }
+        let place = parts.isEmpty ? 0 : value % parts.count
+        switch change {
+        case .insert where parts.count < 5:
+            // An identity may be that of an element which another author has removed or added.
+            let id = value % 9
+            if parts.contains(where: { $0.id == .int(id) }) { return }
+            parts.insert(SimulatedPart(id: .int(id), text: .string("\(value % 2)")), at: place)
+        case .remove where !parts.isEmpty: parts.remove(at: place)
+        case .move where !parts.isEmpty: parts.insert(parts.remove(at: place), at: 0)
+        case .text where !parts.isEmpty: parts[place].text = .string("\(value / 7 % 3)")
+        case .note where !parts.isEmpty:
+            parts[place].note = value / 7 % 3 == 0 ? .null : .string("\(value / 7 % 3)")
+        default: return
+        }
+        state[key]?[SimulationEntity.parts] = .list(parts.map(\.value))
     }
 
     // MARK: Members

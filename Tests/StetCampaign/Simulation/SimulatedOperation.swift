@@ -13,6 +13,8 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
         case site(object: Int, city: Int?, size: Int?)
         /// Changes a member of a box's embedded value, if it has that.
         case member(object: Int, index: Int, value: Int?)
+        /// Changes the array of a box's embedded values.
+        case parts(object: Int, PartChange, value: Int)
         case refer(object: Int, slot: Int, target: Int?, place: Int)
         /// Makes an item a member of another one, or moves it there.
         case link(Int, first: Int, second: Int, place: Int)
@@ -32,6 +34,10 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
     case race(author: Int)
     /// Makes the n-th write of the next operation fail.
     case fail(put: Int)
+    enum PartChange: Int, Codable, CaseIterable {
+        case insert, remove, move, text, note
+    }
+
     /// Lets a child carry out the next operation, and kills it after this number of microseconds.
     case kill(after: Int)
     case reopen
@@ -89,7 +95,7 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
 
     private static func step(_ random: inout SeededGenerator) -> Step {
         func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
-        switch number(21) {
+        switch number(24) {
         case 0..<3:
             return .insert(
                 entity: number(3) + 1, value: number(12), first: number(100), second: number(100))
@@ -111,6 +117,9 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
             return .member(
                 object: number(100), index: number(2) + 1,
                 value: number(6) == 0 ? nil : number(4))
+        case 21..<24:
+            let change = PartChange.allCases[number(PartChange.allCases.count)]
+            return .parts(object: number(100), change, value: number(1_000))
         case 10: return .unlink(number(2) + 1, number(100))
         case 11, 12: return .move(isStep: number(2) == 0, object: number(100), to: number(100))
         default:

@@ -95,10 +95,14 @@ struct SimulatedStore {
                 try reader.lastChange(ofEntity: key.entity, key.id, asOf: Revision(.max))?.revision
             }
             let old = before[key].map { values in
-                net.encode(entity: key.entity) { $0.write(values) }
+                net.encode(entity: key.entity) { [file] in
+                    $0.write(values, of: file.schema.entities[key.entity])
+                }
             }
             let new = values.map { values in
-                net.encode(entity: key.entity) { $0.write(values) }
+                net.encode(entity: key.entity) { [file] in
+                    $0.write(values, of: file.schema.entities[key.entity])
+                }
             }
             net.append(
                 ChangeSetBuilder.Item(

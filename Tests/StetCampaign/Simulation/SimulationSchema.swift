@@ -1,9 +1,9 @@
 import StetStore
 
 extension Schema {
-    /// The schema of the simulation: unique values, a counter, an optional embedded value, a
-    /// derived attribute, delete rules, required references, links with and without an order,
-    /// stamps.
+    /// The schema of the simulation: unique values, a counter, an optional embedded value,
+    /// an array of embedded values, a derived attribute, delete rules, required references, links
+    /// with and without an order, stamps.
     static let simulation: Schema = {
         do { return try Schema(entities: [box, item, label], links: [related, steps]) } catch {
             preconditionFailure("the schema of the simulation: \(error)")
@@ -19,6 +19,12 @@ extension Schema {
             Property(name: "site", type: .bool, isOptional: true),
             Property(name: "site.city", type: .string, isOptional: true, rules: [.required]),
             Property(name: "site.size", type: .int, isOptional: true),
+            Property(name: "parts", type: .list, elements: [.embedded]).array(
+                of: EmbeddedElements(
+                    members: [
+                        Property(name: "id", type: .int), Property(name: "text", type: .string),
+                        Property(name: "note", type: .string, isOptional: true),
+                    ], identity: 0)),
         ],
         indexes: [
             EntityIndex([.init(slot: 0)], isUnique: true), EntityIndex([.init(slot: 4)]),
@@ -93,6 +99,9 @@ enum SimulationEntity {
     /// The slots of a box's optional embedded value: that of its presence, of the city, which it
     /// always has, and of the size.
     static let site: [Slot] = [3, 4, 5]
+
+    /// The slot of a box's array of embedded values.
+    static let parts: Slot = 6
 
     static func isRequired(_ entity: EntityNumber) -> Bool { entity == label }
 }

@@ -28,18 +28,18 @@ struct ThreeWayTests {
     private func decide(
         _ base: (owner: Int, position: Int)?, _ mine: (owner: Int, position: Int)?,
         _ theirs: (owner: Int, position: Int)?, favorsMine: Bool
-    ) -> ThreeWay {
+    ) throws -> ThreeWay {
         func bytes(_ place: (owner: Int, position: Int)?) -> [UInt8]? {
             place.map { ObjectID.fixed($0.owner).bytes + ListPosition.at($0.position).bytes }
         }
-        func with(_ bytes: [UInt8]?, _ body: (Cell?) -> ThreeWay) -> ThreeWay {
-            guard let bytes else { return body(nil) }
-            return bytes.withUnsafeBytes { body(.bytes($0)) }
+        func with(_ bytes: [UInt8]?, _ body: (Cell?) throws -> ThreeWay) throws -> ThreeWay {
+            guard let bytes else { return try body(nil) }
+            return try bytes.withUnsafeBytes { try body(.bytes($0)) }
         }
-        return with(bytes(base)) { base in
-            with(bytes(mine)) { mine in
-                with(bytes(theirs)) { theirs in
-                    ThreeWay.decide(
+        return try with(bytes(base)) { base in
+            try with(bytes(mine)) { mine in
+                try with(bytes(theirs)) { theirs in
+                    try ThreeWay.decide(
                         base: base, mine: mine, theirs: theirs,
                         of: Property(
                             name: "box", type: .reference, target: "Box", hasPosition: true),
@@ -50,7 +50,7 @@ struct ThreeWayTests {
     }
 
     @Test(arguments: [true, false])
-    func ownersAreContestedAndPositionsNever(favorsMine: Bool) {
+    func ownersAreContestedAndPositionsNever(favorsMine: Bool) throws {
         for base in Self.places {
             for mine in Self.places {
                 for theirs in Self.places {
@@ -65,7 +65,7 @@ struct ThreeWayTests {
                         if expected == .contested { expected = favorsMine ? .mine : .theirs }
                     }
                     #expect(
-                        decide(base, mine, theirs, favorsMine: favorsMine) == expected,
+                        try decide(base, mine, theirs, favorsMine: favorsMine) == expected,
                         "\(String(describing: (base, mine, theirs)))")
                 }
             }
@@ -100,7 +100,7 @@ struct ThreeWayTests {
     /// Every combination of a few numbers near both ends of a type is compared with a sum in a
     /// wider one.
     @Test(arguments: [ValueType.int8, .int, .uint8, .uint])
-    func aCounterGetsTheIncrementsOfBothSides(type: ValueType) {
+    func aCounterGetsTheIncrementsOfBothSides(type: ValueType) throws {
         let isUnsigned = type.widest == .uint
         let most: Int128 =
             switch type {
@@ -123,7 +123,7 @@ struct ThreeWayTests {
                         : theirs == base
                             ? .mine
                             : (least...most).contains(sum) ? .counted(word(sum)) : .overflowing
-                    let decision = ThreeWay.decide(
+                    let decision = try ThreeWay.decide(
                         base: .word(word(base)), mine: .word(word(mine)),
                         theirs: .word(word(theirs)), of: counter, favorsMine: false)
                     #expect(decision == expected, "\(type): \(base) \(mine) \(theirs)")
@@ -131,7 +131,7 @@ struct ThreeWayTests {
             }
         }
         // A redacted value has no increment.
-        let missing = ThreeWay.decide(
+        let missing = try ThreeWay.decide(
             base: nil, mine: .word(1), theirs: .word(2), of: counter, favorsMine: false)
         #expect(missing == .contested)
     }

@@ -204,7 +204,7 @@ struct SubstringIndexTests {
         let node = condition("text")
         #expect(try QueryPlanner(other, 1, node).paths().isEmpty)
         #expect(try QueryPlanner(pages.schema, 1, node).paths().count == 1)
-        let body = try EncodedBody(pages.values("one"), placedSlots: []).bytes
+        let body = try EncodedBody(pages.values("one"), of: other.entities[0]).bytes
         let error = #expect(throws: StoreError.self) {
             try body.withUnsafeBytes {
                 try other.indexes[0].index.terms(of: RecordBody($0, of: other.entities[0]))

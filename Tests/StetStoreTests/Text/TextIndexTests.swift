@@ -127,7 +127,7 @@ struct TextIndexTests {
             comparison.steps == [
                 "builds the words (title, text) of Page", "drops the words (title, text) of Page",
             ])
-        let body = try EncodedBody(pages.values("one"), placedSlots: []).bytes
+        let body = try EncodedBody(pages.values("one"), of: other.entities[0]).bytes
         let error = #expect(throws: StoreError.self) {
             try body.withUnsafeBytes {
                 try other.indexes[0].index.words(of: RecordBody($0, of: other.entities[0]))

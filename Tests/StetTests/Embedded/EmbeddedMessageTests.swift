@@ -36,6 +36,7 @@ import Testing
                     var address: Address = Address(); @Attribute(.hidden) var other: Other = Other()
                     var site: Address?; @Attribute(.hidden) var further: Optional<Other>
                     var tally: Tally = Tally(); var owner: Person?; var second: Kind?
+                    @Attribute(.length(1...)) var list: [Address] = []; var others: [Other]?
                     #Index<Person>(\\.address.city, \\.address.kinds, \\.name)
                     #Unique<Person>(\\.site?.city, \\.second); #Index<Person>(\\.owner)
                     """) == [])
@@ -53,6 +54,10 @@ import Testing
         (
             "var other: Other?",
             "an embedded value can't contain another: write the members of that one"
+        ),
+        (
+            "var others: [Other] = []",
+            "an embedded value can't contain others: write an array of them in the model"
         ),
     ])
     func aMemberIsAnAttribute(member: String, message: String) throws {
@@ -73,12 +78,18 @@ import Testing
                 + "lost with it; move it to the model"
         ),
         (
-            "var addresses: [Address] = []",
-            "an array can't contain embedded values: write a '@Model', or a 'CodableAttribute'"
+            "var tallies: [Tally] = []",
+            "an element of an array can't have a member that is '.counter': remove that of 'calls', "
+                + "or write a '@Model'"
         ),
         (
-            "var addresses: [Address]?",
-            "an array can't contain embedded values: write a '@Model', or a 'CodableAttribute'"
+            "var tallies: [Tally]?",
+            "an element of an array can't have a member that is '.counter': remove that of 'calls', "
+                + "or write a '@Model'"
+        ),
+        (
+            "var addresses: [String: Address] = [:]",
+            "a dictionary can't contain embedded values: write a 'CodableAttribute'"
         ),
         (
             "@Attribute(.indexed) var address: Address = Address()",

@@ -210,12 +210,12 @@ import Testing
     @Test func aDamagedValueIsReportedAsUnreadable() throws {
         let entity = try #require(works.store.file.schema.entity(named: "Plant"))
         var values = try #require(try values(of: mill))
-        let whole = try EncodedBody(values, placedSlots: entity.placedSlots)
+        let whole = try EncodedBody(values, of: entity)
         #expect(Plant.unreadableSlot(in: whole) == nil)
         values[3] = .null
-        #expect(Plant.unreadableSlot(in: try EncodedBody(values)) == 3)
+        #expect(Plant.unreadableSlot(in: try EncodedBody(values, of: entity)) == 3)
         values[1] = .null
-        let absent = try EncodedBody(values)
+        let absent = try EncodedBody(values, of: entity)
         let snapshot = try absent.bytes.withUnsafeBytes { try Plant._$decode(mill.id, $0) }
         #expect(snapshot.site == nil)
     }

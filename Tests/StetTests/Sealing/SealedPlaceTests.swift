@@ -19,7 +19,7 @@ import Testing
         let entity = try #require(visit._$state.table?.description)
         var values = try body.values(of: entity)
         values.swapAt(1, 2)
-        let swapped = try EncodedBody(values).bytes.withUnsafeBytes {
+        let swapped = try EncodedBody(values, of: entity).bytes.withUnsafeBytes {
             try Treatment._$decode(visit.id, $0)
         }
         #expect(try sealingCode(swapped.diagnosis) == .misplaced)
@@ -52,7 +52,7 @@ import Testing
         let before = try visit._$body()
         var values = try before.values(of: file.schema.entities[number])
         values.swapAt(1, 2)
-        let after = try EncodedBody(values)
+        let after = try EncodedBody(values, of: file.schema.entities[number])
         var changes = ChangeSetBuilder(schema: file.schema)
         changes.append(
             ChangeSetBuilder.Item(

@@ -5,8 +5,14 @@ struct QueryCompiler {
     let schema: Schema
     /// The entity of the queried objects.
     let root: EntityNumber
-    /// The entities of members, from the outermost condition of members inwards.
-    private var members: [(scope: Int, entity: EntityNumber)] = []
+    /// What conditions of members and elements test, from the outermost one inwards.
+    private var members: [(scope: Int, tested: Tested)] = []
+
+    /// A member of a relationship, or an element of an array with the members of an entity.
+    private enum Tested {
+        case member(EntityNumber)
+        case element(Entity)
+    }
 
     init(_ schema: Schema, root: EntityNumber) {
         self.schema = schema
@@ -19,16 +25,40 @@ struct QueryCompiler {
         switch object {
         case .root: return (.root, root)
         case .member(let scope):
-            guard let depth = members.firstIndex(where: { $0.scope == scope }) else {
-                trap("a condition of members is used outside of its closure")
+            let depth = depth(of: scope)
+            guard case .member(let entity) = members[depth].tested else {
+                trap("an element of an array is used as an object")
             }
-            return (.member(depth: depth), members[depth].entity)
+            return (.member(depth: depth), entity)
+        case .element: trap("an element of an array is used as an object")
         case .target(let owner, let slot, let name):
             guard let entity = schema.number(ofEntity: name) else {
                 trap("a query names \(name), which is no model of the store")
             }
             return (.target(place(owner).place, slot: slot, entity: entity), entity)
         }
+    }
+
+    private func depth(of scope: Int) -> Int {
+        guard let depth = members.firstIndex(where: { $0.scope == scope }) else {
+            trap("a condition of members is used outside of its closure")
+        }
+        return depth
+    }
+
+    /// Returns a property of an object or an element, and the place of that.
+    private func property(
+        _ object: QueryObject, _ slot: Slot
+    ) -> (place: QueryPlace, property: Property) {
+        guard case .element(let scope) = object else {
+            let (place, entity) = place(object)
+            return (place, schema.entities[entity].properties[slot])
+        }
+        let depth = depth(of: scope)
+        guard case .element(let entity) = members[depth].tested else {
+            trap("a member of a relationship is used as an element of an array")
+        }
+        return (.member(depth: depth), entity.properties[slot])
     }
 
     private func type(_ entity: EntityNumber, _ slot: Slot) -> ValueType {
@@ -41,8 +71,8 @@ struct QueryCompiler {
         switch node {
         case .constant(let value): return ConstantOperand(value)
         case .property(let object, let slot):
-            let (place, entity) = place(object)
-            return PropertyOperand(place, slot: slot, type: type(entity, slot))
+            let (place, property) = property(object, slot)
+            return PropertyOperand(place, slot: slot, property)
         case .id(let object): return IDOperand(place(object).place)
         case .folded:
             // Combines nested foldings: folding twice can differ from folding once with all
@@ -56,10 +86,12 @@ struct QueryCompiler {
                 operation, numberType(node), operand(left), operand(right))
         case .members(.count, let members, let condition):
             return MemberCountOperand(conditions(members, condition))
+        case .elements(.count, let array, let condition):
+            return ElementCountOperand(conditions(array, condition))
         case .rank(let object, let match):
             let (place, entity) = place(object)
             return RankOperand(place, entity, match)
-        case .comparison, .isIn, .text, .all, .any, .not, .members, .matching:
+        case .comparison, .isIn, .text, .all, .any, .not, .members, .elements, .matching:
             return ConditionOperand(condition(node))
         }
     }
@@ -68,7 +100,7 @@ struct QueryCompiler {
     /// share.
     private func numberType(_ node: QueryNode) -> ValueType? {
         switch node {
-        case .property(let object, let slot): type(place(object).entity, slot)
+        case .property(let object, let slot): property(object, slot).property.type
         case .arithmetic(_, let one, let other), .coalesced(let one, let other):
             numberType(one) ?? numberType(other)
         default: nil
@@ -82,12 +114,24 @@ struct QueryCompiler {
             let end = schema.membersEnd(of: relationship)
         else { trap("a query names a relationship that the store does not have") }
         var inner = self
-        inner.members.append((members.scope, target))
+        inner.members.append((members.scope, .member(target)))
         let isRemembered = condition.readsMembers && condition.readsOnlyMember(members.scope)
         return MemberConditions(
             owner: place, end: end, condition: inner.condition(condition),
             isEverything: condition == .everything,
             rememberedScope: isRemembered ? members.scope : nil)
+    }
+
+    private func conditions(_ array: QueryElements, _ condition: QueryNode) -> ElementConditions {
+        let (place, property) = property(array.owner, array.slot)
+        guard let elements = property.embedded else {
+            trap("a query tests the elements of \(property.name), which is no array of them")
+        }
+        var inner = self
+        inner.members.append((array.scope, .element(elements.entity)))
+        return ElementConditions(
+            array: PropertyOperand(place, slot: array.slot, property),
+            memberCount: elements.entity.properties.count, condition: inner.condition(condition))
     }
 
     // MARK: Conditions
@@ -105,7 +149,9 @@ struct QueryCompiler {
             let folding = node.unfolded.folding
             return MembershipCondition(operand(node), values.map { $0.folded(folding) })
         case .text(let search, let text, let part): return textSearch(search, text, part)
-        case .members(.count, _, _): return TruthCondition(operand(node))
+        case .members(.count, _, _), .elements(.count, _, _): return TruthCondition(operand(node))
+        case .elements(let test, let array, let node):
+            return ElementCondition(conditions(array, node), isAny: test == .any)
         case .members(let test, let members, let node):
             return MemberCondition(conditions(members, node), isAny: test == .any)
         case .matching(let object, let match):

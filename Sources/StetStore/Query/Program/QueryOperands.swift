@@ -14,16 +14,18 @@ final class PropertyOperand: QueryOperand {
     let place: QueryPlace
     let slot: Slot
     let type: ValueType
+    private let property: Property
 
-    init(_ place: QueryPlace, slot: Slot, type: ValueType) {
+    init(_ place: QueryPlace, slot: Slot, _ property: Property) {
         self.place = place
         self.slot = slot
-        self.type = type
+        self.property = property
+        type = property.type
     }
 
     override func value(_ frame: inout QueryFrame) throws -> Value {
         guard let row = try place.row(&frame) else { return .null }
-        return try Value(try row.cell(slot, type), type: type)
+        return try property.value(try row.cell(slot, type))
     }
 
     override func appendKey(_ frame: inout QueryFrame, to bytes: inout [UInt8]) throws {

@@ -3,32 +3,6 @@
 
 public import StetStore
 
-extension Array: _Storable, _OptionalStorable, StoredValue, _SnapshotField,
-    _OptionalSnapshotField, AttributeValue,
-    `RawAttribute, CodableAttribute, @Embedded or @Model`
-where Element: _AttributeElement {
-    public static var _valueType: ValueType { .list }
-    public static var _elementTypes: [ValueType] { [Element._valueType] }
-    public static func _read(
-        _ reader: inout RecordReader, slot: Slot
-    ) throws(_UnreadableValue) -> [Element] {
-        try readTail(&reader, slot: slot)
-    }
-    public func _write(_ writer: inout RecordWriter, slot: Slot) {
-        writer.write(_value, slot: slot)
-    }
-    public var _value: StetStore.Value { .list(map(\._value)) }
-    public init?(_value: StetStore.Value) {
-        guard case .list(let values) = _value else { return nil }
-        self.init()
-        reserveCapacity(values.count)
-        for value in values {
-            guard let element = Element(_value: value) else { return nil }
-            append(element)
-        }
-    }
-}
-
 extension Dictionary: _Storable, _OptionalStorable, StoredValue, _SnapshotField,
     _OptionalSnapshotField, AttributeValue,
     `RawAttribute, CodableAttribute, @Embedded or @Model`
