@@ -238,7 +238,9 @@ extension Schema {
         ])
 
     /// An optional property of each type.
-    private static let everything: [Property] = ValueType.allCases.map { type in
+    private static let everything: [Property] = ValueType.allCases.filter {
+        $0 != .embedded
+    }.map { type in
         let elements: [ValueType] =
             type == .list ? [.double] : type == .dictionary ? [.string, .date] : []
         return Property(

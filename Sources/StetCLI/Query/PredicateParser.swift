@@ -12,14 +12,14 @@ struct PredicateParser {
     private let tokens: [PredicateToken]
     private var place = 0
     private var depth = 0
-    /// The objects that names refer to, the innermost condition of members last.
-    private var scopes: [(object: QueryObject, entity: EntityNumber)]
+    /// The objects and elements that names refer to, the innermost condition of members last.
+    private var scopes: [Place]
 
     private init(_ text: String, _ schema: Schema, _ entity: EntityNumber) throws(PredicateMistake)
     {
         self.schema = schema
         tokens = try PredicateLexer.tokens(of: text)
-        scopes = [(.root, entity)]
+        scopes = [(.root, schema.entities[entity])]
     }
 
     /// Returns the condition of a text.
@@ -120,9 +120,11 @@ struct PredicateParser {
     /// Returns the search for words of the objects; the token before the text has been taken.
     private mutating func matching(_ text: String) throws(PredicateMistake) -> QueryNode {
         let (object, entity) = scopes[scopes.count - 1]
-        guard let index = schema.textIndex(ofEntity: entity) else {
+        guard let number = schema.number(ofEntity: entity.name),
+            let index = schema.textIndex(ofEntity: number)
+        else {
             throw PredicateMistake(
-                "\(schema.entities[entity].name) has no searchable attribute", at: token.offset)
+                "\(entity.title) has no searchable attribute", at: token.offset)
         }
         place += 1
         let attributes = index.index.parts.map { TextMatch.Attribute(slot: $0.slot) }
@@ -134,17 +136,27 @@ struct PredicateParser {
     ) throws(PredicateMistake) -> QueryNode {
         let start = token.offset
         let (place, name) = try walk()
+        if let (elements, entity) = array(place, name) {
+            return .elements(
+                test, elements, try condition(for: (.element(scope: elements.scope), entity)))
+        }
         guard let (members, target) = relationship(place, name) else {
             throw PredicateMistake(
-                "\(name) is no relationship to many of \(schema.entities[place.entity].name)",
-                at: start)
+                "\(name) is no relationship to many of \(place.entity.title), and no array of "
+                    + "embedded values", at: start)
         }
+        return .members(
+            test, members, try condition(for: (.member(scope: members.scope), target)))
+    }
+
+    /// Returns the condition in braces that each member or element is tested with.
+    private mutating func condition(for tested: Place) throws(PredicateMistake) -> QueryNode {
         try expect("{")
-        scopes.append((.member(scope: members.scope), target))
+        scopes.append(tested)
         let condition = try either()
         scopes.removeLast()
         try expect("}")
-        return .members(test, members, condition)
+        return condition
     }
 
     private mutating func comparison() throws(PredicateMistake) -> QueryNode {
@@ -258,7 +270,7 @@ struct PredicateParser {
 
     // MARK: Paths
 
-    private typealias Place = (object: QueryObject, entity: EntityNumber)
+    private typealias Place = (object: QueryObject, entity: Entity)
 
     /// Follows references up to the last name.
     private mutating func walk() throws(PredicateMistake) -> (Place, String) {
@@ -267,14 +279,18 @@ struct PredicateParser {
             let start = token.offset
             let name = try takeName(at: place)
             guard [.sign("."), .sign("?.")].contains(token.kind) else { return (place, name) }
-            if relationship(place, name) != nil { return (place, name) }
-            let entity = schema.entities[place.entity]
+            if relationship(place, name) != nil || array(place, name) != nil {
+                return (place, name)
+            }
+            let entity = place.entity
             guard let slot = entity.slot(of: name) else { throw unknown(name, place, start) }
             guard let target = entity.properties[slot].target,
                 let number = schema.number(ofEntity: target)
             else { throw PredicateMistake("\(name) is no reference", at: start) }
             self.place += 1
-            place = (.target(place.object, slot: slot, entity: target), number)
+            place = (
+                .target(place.object, slot: slot, entity: target), schema.entities[number]
+            )
         }
         throw PredicateMistake("expected at most \(Self.pathLimit) references", at: token.offset)
     }
@@ -284,7 +300,7 @@ struct PredicateParser {
         let name = try takeName()
         let next = tokens[min(self.place + 1, tokens.count - 1)].kind
         guard [.sign("."), .sign("?.")].contains(token.kind), case .name(let member) = next,
-            schema.entities[place.entity].slot(of: "\(name).\(member)") != nil
+            place.entity.slot(of: "\(name).\(member)") != nil
         else { return name }
         self.place += 2
         return "\(name).\(member)"
@@ -302,7 +318,15 @@ struct PredicateParser {
     private mutating func path() throws(PredicateMistake) -> PredicatePath {
         let start = token.offset
         let (place, name) = try walk()
-        let entity = schema.entities[place.entity]
+        let entity = place.entity
+        if let (elements, _) = array(place, name), take(".") || take("?.") {
+            guard take(word: "count") else {
+                throw PredicateMistake(
+                    "\(name) has many elements: expected \(name).count, or any \(name) { … }",
+                    at: start)
+            }
+            return PredicatePath(node: .elements(.count, elements, .everything), type: .int)
+        }
         if let slot = entity.slot(of: name) {
             return PredicatePath(
                 node: .property(place.object, slot: slot), type: entity.properties[slot].type.widest
@@ -316,14 +340,16 @@ struct PredicateParser {
             }
             return PredicatePath(node: .members(.count, members, .everything), type: .int)
         }
-        if name == "id" { return PredicatePath(node: .id(place.object), type: .reference) }
+        if name == "id", !entity.name.isEmpty {
+            return PredicatePath(node: .id(place.object), type: .reference)
+        }
         throw unknown(name, place, start)
     }
 
     private func relationship(
         _ place: Place, _ name: String
-    ) -> (QueryMembers, target: EntityNumber)? {
-        let entity = schema.entities[place.entity]
+    ) -> (QueryMembers, target: Entity)? {
+        let entity = place.entity
         guard let index = entity.relationships.firstIndex(where: { $0.name == name }),
             let target = schema.number(ofEntity: entity.relationships[index].target)
         else { return nil }
@@ -331,15 +357,31 @@ struct PredicateParser {
             QueryMembers(
                 owner: place.object, entity: entity.name, relationship: index,
                 scope: QueryScopes.next()),
-            target
+            schema.entities[target]
+        )
+    }
+
+    /// Returns the array of embedded values with a name, and their members as an entity.
+    private func array(_ place: Place, _ name: String) -> (QueryElements, members: Entity)? {
+        guard let slot = place.entity.slot(of: name),
+            let elements = place.entity.properties[slot].embedded
+        else { return nil }
+        return (
+            QueryElements(owner: place.object, slot: slot, scope: QueryScopes.next()),
+            elements.entity
         )
     }
 
     private func unknown(_ name: String, _ place: Place, _ offset: Int) -> PredicateMistake {
-        let entity = schema.entities[place.entity]
+        let entity = place.entity
         let names = entity.properties.map(\.name) + entity.relationships.map(\.name)
         let known = names.isEmpty ? "none" : names.joined(separator: ", ")
         return PredicateMistake(
-            "\(entity.name) has no property \(name); it has \(known)", at: offset)
+            "\(entity.title) has no property \(name); it has \(known)", at: offset)
     }
+}
+
+extension Entity {
+    /// The name in messages; the entity of an array's elements has none.
+    fileprivate var title: String { name.isEmpty ? "the element" : name }
 }

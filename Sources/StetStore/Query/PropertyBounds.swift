@@ -47,7 +47,7 @@ struct PropertyBounds {
     private init?(of node: QueryNode, _ entity: Entity) {
         let (node, folding) = node.unfolded
         switch node {
-        case .property(.root, let slot):
+        case .property(.root, let slot) where entity.properties[slot].isOrdered:
             self.slot = slot
             type = entity.properties[slot].type
             // Different lists and URLs may have equal keys.

@@ -65,10 +65,17 @@ package struct EmbeddedElements: Hashable, Sendable {
     // MARK: Bytes
 
     /// Returns the array that is stored as these bytes.
+    ///
+    /// - Throws: `DecodingFailure` when they are none, or an element lacks a member.
     package func list(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) -> Value {
         var elements: [Value] = []
         for body in try ElementBodies(bytes) {
-            elements.append(element(try RecordBody(body, of: entity).values()))
+            let members = try RecordBody(body, of: entity).values()
+            for (member, value) in zip(entity.properties, members)
+            where value == .null && !member.isOptional {
+                throw DecodingFailure("an element without its member \(member.name)")
+            }
+            elements.append(element(members))
         }
         return .list(elements)
     }

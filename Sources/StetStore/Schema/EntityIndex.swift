@@ -155,7 +155,7 @@ extension EntityIndex {
                 let parts = isText ? "words to search" : "substrings to index"
                 return "\(label) is a \(property.typeDescription), which has no \(parts)"
             }
-            if ([property.type] + property.elements).contains(where: { !$0.isOrdered }) {
+            if !property.isOrdered {
                 return "\(label) is a \(property.typeDescription), which has no order for an index"
             }
             if !TextFolding([.caseInsensitive, .diacriticInsensitive]).isSuperset(of: part.folding)
@@ -190,9 +190,11 @@ extension TextFolding {
     }
 }
 
-extension ValueType {
-    /// True when an index can contain values of the type.
-    fileprivate var isOrdered: Bool { ![.dictionary, .codable, .embedded].contains(self) }
+extension Property {
+    /// True when an index can contain the values.
+    var isOrdered: Bool {
+        ([type] + elements).allSatisfy { ![.dictionary, .codable, .embedded].contains($0) }
+    }
 }
 
 /// An index of a schema, with the number that its entries begin with.

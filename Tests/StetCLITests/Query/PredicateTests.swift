@@ -83,7 +83,10 @@ struct PredicateTests {
         ("pages == 1 pages", "expected &&, || or the end, but found pages", 11),
         ("title.name == \"x\"", "title is no reference", 0),
         ("tags == 1", "tags has many members: expected tags.count", 0),
-        ("any title { pages == 1 }", "title is no relationship to many of Book", 4),
+        (
+            "any title { pages == 1 }",
+            "title is no relationship to many of Book, and no array of embedded values", 4
+        ),
         ("any tags { pages == 1 }", "Tag has no property pages; it has name", 11),
         ("pages in [1, pages]", "expected a value", 13),
         ("pages in 1", "expected [, but found 1", 9),

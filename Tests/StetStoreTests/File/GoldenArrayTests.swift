@@ -82,7 +82,7 @@ import Testing
         try GoldenFile.copy("arrays", to: directory.file(), madeBy: make)
         let file = try StoreFile.open(at: directory.file(), .small())
         #expect(try file.verify().problems == [])
-        let entity = file.schema.entities[1]
+        let entity = file.schema.entities[0]
         func values(_ id: Int, _ revision: Revision) throws -> [Value]? {
             try file.read { reader in
                 try reader.withRecord(ofEntity: 1, ObjectID.fixed(id), asOf: revision) {

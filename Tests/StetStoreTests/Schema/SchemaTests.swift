@@ -29,7 +29,8 @@ struct SchemaTests {
                 ]),
             Entity(
                 name: "Überschrift",
-                properties: ValueType.allCases.filter { $0 != .reference }.map { type in
+                properties: ValueType.allCases.filter { ![.reference, .embedded].contains($0) }.map
+                { type in
                     let elements: [ValueType] =
                         type == .list ? [.int8] : type == .dictionary ? [.string, .codable] : []
                     return Property(

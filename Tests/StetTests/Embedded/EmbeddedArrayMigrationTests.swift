@@ -5,7 +5,7 @@ import Testing
 private enum Version1 {
     @Embedded struct Line: EmbeddedValue {
         var article: String
-        var count: Int32 = 1
+        var count: Int16 = 1
         var color: String?
     }
     @Model final class Basket {
@@ -18,7 +18,7 @@ private enum Version1 {
 private enum Version2 {
     @Embedded struct Item: EmbeddedValue, Identifiable {
         var id: Int = 7
-        @Attribute(originalName: "count") var amount: Int = 0
+        @Attribute(originalName: "count") var amount: Int32 = 0
         @Attribute(originalName: "article") var name: String
     }
     @Model final class Basket {
@@ -135,9 +135,11 @@ private enum Split {
                     "adds Basket.items.id, int, as 7",
                     "gives the properties of Basket.items another order",
                     "merges Basket.items by id",
-                    "removes Basket.words", "removes Basket.lines.color",
+                    "removes Basket.words with its values",
+                    "removes Basket.items.color with its values",
                     "renames Basket.items.article to name", "renames Basket.items.count to amount",
-                    "renames Basket.lines to items", "widens Basket.items.amount from int32 to int",
+                    "renames Basket.lines to items",
+                    "widens Basket.items.amount from int16 to int32",
                 ].sorted())
     }
 

@@ -14,9 +14,23 @@ import StetTestSupport
     enum Kind: String, RawAttribute { case sale, gift }
 }
 
-/// A value that JSON cannot represent if its amount is not a number.
+/// A value that cannot be encoded if it is negative.
 struct Price: Hashable, CodableAttribute {
+    struct Negative: Error {}
+
     var amount = 0.0
+
+    init(amount: Double) { self.amount = amount }
+
+    init(from decoder: any Decoder) throws {
+        amount = try decoder.singleValueContainer().decode(Double.self)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        if amount < 0 { throw Negative() }
+        var container = encoder.singleValueContainer()
+        try container.encode(amount)
+    }
 }
 
 @Embedded struct Measurement: EmbeddedValue, Hashable {

@@ -36,7 +36,7 @@ import Testing
                     var address: Address = Address(); @Attribute(.hidden) var other: Other = Other()
                     var site: Address?; @Attribute(.hidden) var further: Optional<Other>
                     var tally: Tally = Tally(); var owner: Person?; var second: Kind?
-                    @Attribute(.length(1...)) var list: [Address] = []; var others: [Other]?
+                    @Attribute(.length(1...)) var list: [Other] = []; var others: [Other]?
                     #Index<Person>(\\.address.city, \\.address.kinds, \\.name)
                     #Unique<Person>(\\.site?.city, \\.second); #Index<Person>(\\.owner)
                     """) == [])
@@ -86,10 +86,6 @@ import Testing
             "var tallies: [Tally]?",
             "an element of an array can't have a member that is '.counter': remove that of 'calls', "
                 + "or write a '@Model'"
-        ),
-        (
-            "var addresses: [String: Address] = [:]",
-            "a dictionary can't contain embedded values: write a 'CodableAttribute'"
         ),
         (
             "@Attribute(.indexed) var address: Address = Address()",

@@ -147,7 +147,12 @@ struct QueryCompiler {
             return self.comparison(comparison, left, right)
         case .isIn(let node, let values):
             let folding = node.unfolded.folding
-            return MembershipCondition(operand(node), values.map { $0.folded(folding) })
+            let operand = operand(node)
+            if let property = (operand as? PropertyOperand)?.property, !property.isOrdered {
+                return AnyCondition(
+                    values.map { ValueCondition(.equal, operand, ConstantOperand($0)) })
+            }
+            return MembershipCondition(operand, values.map { $0.folded(folding) })
         case .text(let search, let text, let part): return textSearch(search, text, part)
         case .members(.count, _, _), .elements(.count, _, _): return TruthCondition(operand(node))
         case .elements(let test, let array, let node):

@@ -14,7 +14,7 @@ final class PropertyOperand: QueryOperand {
     let place: QueryPlace
     let slot: Slot
     let type: ValueType
-    private let property: Property
+    let property: Property
 
     init(_ place: QueryPlace, slot: Slot, _ property: Property) {
         self.place = place
