@@ -8,12 +8,14 @@ struct QueryMaker {
     /// The objects that a condition can refer to at this place.
     private(set) var samples: [QuerySubject<Sample>] = []
     private(set) var boxes: [QuerySubject<Box>] = []
+    private(set) var parts: [QuerySubject<Part>] = []
     private let sampleIDs: ValueKind<ObjectID>
     private let boxIDs: ValueKind<ObjectID>
     private var depth = 0
     /// The number of objects of each kind that a closure has at this place.
     private var sampleCount: Int
     private var boxCount: Int
+    private var partCount = 0
     private var lastScope = 0
     /// The maximum nesting of conditions of members: each is evaluated for each member of the one
     /// around it.
@@ -53,6 +55,9 @@ struct QueryMaker {
         switch Int.random(in: 0..<24, using: &random) {
         case 0: random.chance(2) ? .all([]) : .any([])
         case 1...3 where sampleCount + boxCount <= deepest: members()
+        case 4,
+            5 where partCount < 2:
+            elements()
         default:
             // The planner combines several conditions on one value.
             term().clauses(random.chance(4) ? 2 : 1, &self)
@@ -78,6 +83,9 @@ struct QueryMaker {
 
     /// Returns a value of an object.
     mutating func term() -> any AnyQueryTerm {
+        if !parts.isEmpty, random.chance(2), let part = parts.randomElement(using: &random) {
+            return term(of: part)
+        }
         if samples.isEmpty || random.chance(5), let box = self.box() { return term(of: box) }
         guard let sample = self.sample() else { return constant }
         return random.chance(8) ? arithmetic(of: sample) : term(of: sample)
@@ -94,6 +102,15 @@ struct QueryMaker {
         case 5: box.term(2, boxIDs) { $0.parent }
         case 6: QueryTerm(node: .id(box.node), kind: boxIDs) { box.find($0)?.id }
         default: coalesced(box.term(1, .rank) { $0.rank })
+        }
+    }
+
+    private mutating func term(of part: QuerySubject<Part>) -> any AnyQueryTerm {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: part.term(0, .integer) { $0.number }
+        case 1: part.term(2, .real) { $0.weight }
+        case 2: coalesced(part.term(1, .text) { $0.note })
+        default: folded(part.term(1, .text) { $0.note })
         }
     }
 
@@ -175,7 +192,7 @@ struct QueryMaker {
         let member = QuerySubject<Sample>(node: .member(scope: members.scope)) { $0.samples[place] }
         let inner = inside([member], [])
         sampleCount -= 1
-        return clause(test, members, inner) { scope in
+        return clause(test, .members(test, members, inner.node), inner) { scope in
             find(scope).map { member in
                 var scope = scope
                 scope.samples.append(member)
@@ -193,10 +210,33 @@ struct QueryMaker {
         let member = QuerySubject<Box>(node: .member(scope: members.scope)) { $0.boxes[place] }
         let inner = inside([], [member])
         boxCount -= 1
-        return clause(test, members, inner) { scope in
+        return clause(test, .members(test, members, inner.node), inner) { scope in
             find(scope).map { member in
                 var scope = scope
                 scope.boxes.append(member)
+                return scope
+            }
+        }
+    }
+
+    /// Returns a condition of the elements of an array, which may also test the objects around it.
+    private mutating func elements() -> QueryClause {
+        guard let sample = self.sample() else { return .any([]) }
+        let test = random.pick([QueryNode.MemberTest.any, .any, .all, .count])
+        lastScope += 1
+        let scope = lastScope
+        let place = partCount
+        let around = parts
+        partCount += 1
+        parts.append(QuerySubject<Part>(node: .element(scope: scope)) { $0.parts[place] })
+        let inner = random.chance(6) ? .all([]) : condition()
+        parts = around
+        partCount -= 1
+        let elements = QueryElements(owner: sample.node, slot: 20, scope: scope)
+        return clause(test, .elements(test, elements, inner.node), inner) { scope in
+            (sample.find(scope)?.parts ?? []).map { part in
+                var scope = scope
+                scope.parts.append(part)
                 return scope
             }
         }
@@ -214,10 +254,9 @@ struct QueryMaker {
     }
 
     private mutating func clause(
-        _ test: QueryNode.MemberTest, _ members: QueryMembers, _ inner: QueryClause,
+        _ test: QueryNode.MemberTest, _ node: QueryNode, _ inner: QueryClause,
         _ find: @escaping (QueryScope) -> [QueryScope]
     ) -> QueryClause {
-        let node = QueryNode.members(test, members, inner.node)
         switch test {
         case .any: return QueryClause(node) { find($0).contains(where: inner.test) }
         case .all: return QueryClause(node) { find($0).allSatisfy(inner.test) }

@@ -25,6 +25,7 @@ struct Sample {
     let key: Int
     var box: ObjectID?
     var next: ObjectID?
+    var parts: [Part]?
 
     /// The position among the samples of its box, which depends on its values.
     private var place: ListPosition {
@@ -40,8 +41,36 @@ struct Sample {
             Value(size, Value.int), Value(bytes, Value.data), Value(code, Value.uuid),
             Value(link, Value.url), .list(tags.map(Value.string)), Value(mark, Value.bool),
             Value(weight, Value.double), .int(key), Value(box) { .placed($0, place) },
-            Value(next, Value.reference),
+            Value(next, Value.reference), Value(parts) { .list($0.map(\.value)) },
         ]
+    }
+}
+
+/// An element of a sample's array of embedded values.
+struct Part {
+    var number: Int
+    var note: String?
+    var weight: Double
+
+    static let elements = EmbeddedElements(
+        members: [
+            Property(name: "number", type: .int),
+            Property(name: "note", type: .string, isOptional: true),
+            Property(name: "weight", type: .double),
+        ], identity: nil)
+
+    var value: Value {
+        Self.elements.element([.int(number), Value(note, Value.string), .double(weight)])
+    }
+
+    static func random(_ random: inout SeededGenerator) -> [Part]? {
+        guard !random.chance(4) else { return nil }
+        return (0..<Int.random(in: 0...3, using: &random)).map { _ in
+            Part(
+                number: random.pick(ValuePools.integers),
+                note: random.chance(3) ? nil : random.pick(ValuePools.texts),
+                weight: random.pick(ValuePools.reals))
+        }
     }
 }
 
@@ -146,7 +175,8 @@ struct QueryWorld {
             tags: random.pick(ValuePools.lists), mark: random.pick([nil, true, false]),
             weight: random.chance(3) ? nil : random.pick(ValuePools.reals), key: Int(id.low),
             box: random.chance(4) ? nil : boxIDs.randomElement(using: &random),
-            next: random.chance(3) ? nil : sampleIDs.randomElement(using: &random))
+            next: random.chance(3) ? nil : sampleIDs.randomElement(using: &random),
+            parts: Part.random(&random))
     }
 
     /// Changes some objects; with `dangling` references to a deleted object may remain.

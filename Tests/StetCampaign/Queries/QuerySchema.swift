@@ -66,6 +66,8 @@ enum QuerySchema {
         Property(
             name: "box", type: .reference, isOptional: true, target: "Box", hasPosition: true),
         Property(name: "next", type: .reference, isOptional: true, target: "Sample"),
+        Property(name: "parts", type: .list, elements: [.embedded], isOptional: true)
+            .array(of: Part.elements),
     ]
 
     // MARK: Indexes

@@ -55,7 +55,9 @@ final class QueryStores {
     /// Returns the body of an object as in a record.
     static func body(_ values: [Value], _ entity: EntityNumber, _ schema: Schema) -> [UInt8] {
         var encoding = ChangeSetBuilder(schema: schema)
-        let range = encoding.encode(entity: entity) { $0.write(values) }
+        let range = encoding.encode(entity: entity) { [schema] in
+            $0.write(values, of: schema.entities[entity])
+        }
         return Array(encoding.body(range))
     }
 
@@ -110,10 +112,14 @@ final class QueryStores {
             let (old, new) = (last.values(entity), world.values(entity))
             for id in Set(old.keys).union(new.keys).sorted() where old[id] != new[id] {
                 let before = old[id].map { values in
-                    changes.encode(entity: entity) { $0.write(values) }
+                    changes.encode(entity: entity) { [schema] in
+                        $0.write(values, of: schema.entities[entity])
+                    }
                 }
                 let after = new[id].map { values in
-                    changes.encode(entity: entity) { $0.write(values) }
+                    changes.encode(entity: entity) { [schema] in
+                        $0.write(values, of: schema.entities[entity])
+                    }
                 }
                 changes.append(
                     ChangeSetBuilder.Item(

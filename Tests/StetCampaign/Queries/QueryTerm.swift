@@ -44,6 +44,7 @@ struct QueryScope {
     let scene: QueryScene
     var samples: [Sample] = []
     var boxes: [Box] = []
+    var parts: [Part] = []
 }
 
 /// An object in two forms: as a query names it, and as a closure finds it.
