@@ -71,7 +71,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             "Model/Macros.swift": ["Deletable", "EmbeddedValue"],
             "Model/DerivedExpression.swift": ["QueryExpression"],
             "Model/ModelRelationship.swift": ["_ToManyProperty"],
-            "Model/AttributeOption+Rules.swift": ["OrderedValue"],
+            "Model/AttributeOption.swift": ["OrderedValue"],
             // The name of a protocol is what the compiler's error says.
             "Model/PropertyTypes.swift": [
                 "CodableAttribute", "QueryExpression", "RawAttribute", "_QueryObject",

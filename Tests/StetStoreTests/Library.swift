@@ -58,16 +58,8 @@ extension StoreFile {
         changes.limits = limits
         for edit in edits {
             let entity = edit.key.entity
-            let before = edit.before.map { values in
-                changes.encode(entity: entity) { [schema] in
-                    $0.write(values, of: schema.entities[entity])
-                }
-            }
-            let after = edit.after.map { values in
-                changes.encode(entity: entity) { [schema] in
-                    $0.write(values, of: schema.entities[entity])
-                }
-            }
+            let before = edit.before.map { changes.encode($0, entity: entity) }
+            let after = edit.after.map { changes.encode($0, entity: entity) }
             changes.append(
                 ChangeSetBuilder.Item(
                     kind: edit.kind, entity: entity, id: edit.key.id, base: edit.base,

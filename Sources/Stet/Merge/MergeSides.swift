@@ -80,9 +80,8 @@ struct MergeSides {
     func merged(by policy: MergePolicy, _ core: ContextCore) throws -> EncodedBody? {
         guard let mine, let theirs else { return nil }
         let entity = table.description
-        let (mineValues, theirValues) = (
-            try mine.values(of: entity), try theirs.values(of: entity)
-        )
+        let mineValues = try mine.values(of: entity)
+        let theirValues = try theirs.values(of: entity)
         let baseValues = try values(base)
         var merged = theirValues
         let parts = entity.mergeParts {

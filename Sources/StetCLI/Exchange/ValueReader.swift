@@ -80,8 +80,8 @@ struct ValueReader {
         }
     }
 
-    /// Parses an element of an array of embedded values: an object, in which members that may be nil
-    /// can be left out.
+    /// Parses an element of an array of embedded values: an object, in which members that may be
+    /// nil can be left out.
     private func embeddedValue(_ json: JSON, _ elements: EmbeddedElements) -> Value? {
         guard case .object(var given) = json else { return nil }
         var members: [Value] = []

@@ -6,14 +6,14 @@ import StetStore
 /// It uses recursive descent of bounded depth: for any text, the result is a condition or an error.
 struct PredicateParser {
     private static let depthLimit = 64
-    private static let pathLimit = 32
+    static let pathLimit = 32
 
-    private let schema: Schema
-    private let tokens: [PredicateToken]
-    private var place = 0
+    let schema: Schema
+    let tokens: [PredicateToken]
+    var place = 0
     private var depth = 0
     /// The objects and elements that names refer to, the innermost condition of members last.
-    private var scopes: [Place]
+    private(set) var scopes: [Place]
 
     private init(_ text: String, _ schema: Schema, _ entity: EntityNumber) throws(PredicateMistake)
     {
@@ -48,19 +48,19 @@ struct PredicateParser {
 
     // MARK: Tokens
 
-    private var token: PredicateToken { tokens[min(place, tokens.count - 1)] }
+    var token: PredicateToken { tokens[min(place, tokens.count - 1)] }
 
-    private func expected(_ what: String) -> PredicateMistake {
+    func expected(_ what: String) -> PredicateMistake {
         PredicateMistake("expected \(what), but found \(token.description)", at: token.offset)
     }
 
-    private mutating func take(_ sign: String) -> Bool {
+    mutating func take(_ sign: String) -> Bool {
         guard token.kind == .sign(sign) else { return false }
         place += 1
         return true
     }
 
-    private mutating func take(word: String) -> Bool {
+    mutating func take(word: String) -> Bool {
         guard token.kind == .name(word) else { return false }
         place += 1
         return true
@@ -267,121 +267,9 @@ struct PredicateParser {
         case .literal(let literal): .constant(try literal.value(of: type, at: offset))
         }
     }
-
-    // MARK: Paths
-
-    private typealias Place = (object: QueryObject, entity: Entity)
-
-    /// Follows references up to the last name.
-    private mutating func walk() throws(PredicateMistake) -> (Place, String) {
-        var place = scopes[scopes.count - 1]
-        for _ in 0..<Self.pathLimit {
-            let start = token.offset
-            let name = try takeName(at: place)
-            guard [.sign("."), .sign("?.")].contains(token.kind) else { return (place, name) }
-            if relationship(place, name) != nil || array(place, name) != nil {
-                return (place, name)
-            }
-            let entity = place.entity
-            guard let slot = entity.slot(of: name) else { throw unknown(name, place, start) }
-            guard let target = entity.properties[slot].target,
-                let number = schema.number(ofEntity: target)
-            else { throw PredicateMistake("\(name) is no reference", at: start) }
-            self.place += 1
-            place = (
-                .target(place.object, slot: slot, entity: target), schema.entities[number]
-            )
-        }
-        throw PredicateMistake("expected at most \(Self.pathLimit) references", at: token.offset)
-    }
-
-    /// Takes the name of a property, which consists of two words for a member of an embedded value.
-    private mutating func takeName(at place: Place) throws(PredicateMistake) -> String {
-        let name = try takeName()
-        let next = tokens[min(self.place + 1, tokens.count - 1)].kind
-        guard [.sign("."), .sign("?.")].contains(token.kind), case .name(let member) = next,
-            place.entity.slot(of: "\(name).\(member)") != nil
-        else { return name }
-        self.place += 2
-        return "\(name).\(member)"
-    }
-
-    private mutating func takeName() throws(PredicateMistake) -> String {
-        switch token.kind {
-        case .name(let name), .quotedName(let name):
-            place += 1
-            return name
-        default: throw expected("a name")
-        }
-    }
-
-    private mutating func path() throws(PredicateMistake) -> PredicatePath {
-        let start = token.offset
-        let (place, name) = try walk()
-        let entity = place.entity
-        if let (elements, _) = array(place, name), take(".") || take("?.") {
-            guard take(word: "count") else {
-                throw PredicateMistake(
-                    "\(name) has many elements: expected \(name).count, or any \(name) { … }",
-                    at: start)
-            }
-            return PredicatePath(node: .elements(.count, elements, .everything), type: .int)
-        }
-        if let slot = entity.slot(of: name) {
-            return PredicatePath(
-                node: .property(place.object, slot: slot), type: entity.properties[slot].type.widest
-            )
-        }
-        if let (members, _) = relationship(place, name) {
-            guard take(".") || take("?."), take(word: "count") else {
-                throw PredicateMistake(
-                    "\(name) has many members: expected \(name).count, or any \(name) { … }",
-                    at: start)
-            }
-            return PredicatePath(node: .members(.count, members, .everything), type: .int)
-        }
-        if name == "id", !entity.name.isEmpty {
-            return PredicatePath(node: .id(place.object), type: .reference)
-        }
-        throw unknown(name, place, start)
-    }
-
-    private func relationship(
-        _ place: Place, _ name: String
-    ) -> (QueryMembers, target: Entity)? {
-        let entity = place.entity
-        guard let index = entity.relationships.firstIndex(where: { $0.name == name }),
-            let target = schema.number(ofEntity: entity.relationships[index].target)
-        else { return nil }
-        return (
-            QueryMembers(
-                owner: place.object, entity: entity.name, relationship: index,
-                scope: QueryScopes.next()),
-            schema.entities[target]
-        )
-    }
-
-    /// Returns the array of embedded values with a name, and their members as an entity.
-    private func array(_ place: Place, _ name: String) -> (QueryElements, members: Entity)? {
-        guard let slot = place.entity.slot(of: name),
-            let elements = place.entity.properties[slot].embedded
-        else { return nil }
-        return (
-            QueryElements(owner: place.object, slot: slot, scope: QueryScopes.next()),
-            elements.entity
-        )
-    }
-
-    private func unknown(_ name: String, _ place: Place, _ offset: Int) -> PredicateMistake {
-        let entity = place.entity
-        let names = entity.properties.map(\.name) + entity.relationships.map(\.name)
-        let known = names.isEmpty ? "none" : names.joined(separator: ", ")
-        return PredicateMistake(
-            "\(entity.title) has no property \(name); it has \(known)", at: offset)
-    }
 }
 
 extension Entity {
     /// The name in messages; the entity of an array's elements has none.
-    fileprivate var title: String { name.isEmpty ? "the element" : name }
+    var title: String { name.isEmpty ? "the element" : name }
 }

@@ -1,4 +1,10 @@
 extension ChangeSetBuilder {
+    /// Encodes a body with values in the order of the slots; returns its range.
+    package mutating func encode(_ values: [Value], entity: EntityNumber) -> Range<Int> {
+        let description = schema.entities[entity]
+        return encode(entity: entity) { $0.write(values, of: description) }
+    }
+
     /// Returns the change of an object, or nil when it has none; the changes must be sorted.
     ///
     /// - Complexity: O(log changes).

@@ -145,8 +145,7 @@ private struct ExpressionCheck {
             }
             return first ?? second
         case .members, .elements, .matching, .rank:
-            throw DecodingFailure(
-                "an expression over members, elements or a search can't be stored")
+            throw DecodingFailure("an expression over members or a search can't be stored")
         }
     }
 

@@ -47,7 +47,7 @@ package struct EmbeddedElements: Hashable, Sendable {
         }
     }
 
-    /// Returns the members of an element, in the order of their slots; nil for a value that is none.
+    /// Returns the members of an element, in the order of their slots; nil for another value.
     package func members(of element: Value) -> [Value]? {
         guard accepts(element), case .dictionary(let members) = element else { return nil }
         return entity.properties.map { members[.string($0.name)] ?? .null }
@@ -60,55 +60,5 @@ package struct EmbeddedElements: Hashable, Sendable {
                 uniqueKeysWithValues: zip(entity.properties, members).map {
                     (.string($0.name), $1)
                 }))
-    }
-
-    // MARK: Bytes
-
-    /// Returns the array that is stored as these bytes.
-    ///
-    /// - Throws: `DecodingFailure` when they are none, or an element lacks a member.
-    package func list(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) -> Value {
-        var elements: [Value] = []
-        for body in try ElementBodies(bytes) {
-            let members = try RecordBody(body, of: entity).values()
-            for (member, value) in zip(entity.properties, members)
-            where value == .null && !member.isOptional {
-                throw DecodingFailure("an element without its member \(member.name)")
-            }
-            elements.append(element(members))
-        }
-        return .list(elements)
-    }
-
-    /// Returns the bytes of an array.
-    ///
-    /// - Throws: `EncodingFailure` for an element that is none, or has a value without a stored
-    ///   form.
-    func bytes(of elements: [Value]) throws(EncodingFailure) -> [UInt8] {
-        var bodies: [[UInt8]] = []
-        for element in elements {
-            guard let members = members(of: element) else {
-                throw EncodingFailure("has an element without the members of its type")
-            }
-            bodies.append(try EncodedBody(members, of: entity).bytes)
-        }
-        return ElementBodies.joined(bodies)
-    }
-
-    /// Calls `body` with each element, decoded as an object is.
-    func forEachElement(
-        _ bytes: UnsafeRawBufferPointer, _ body: (_ index: Int, RecordBody) throws -> Void
-    ) throws {
-        for (index, element) in try ElementBodies(bytes).enumerated() {
-            try body(index, try RecordBody(element, of: entity))
-        }
-    }
-}
-
-extension Property {
-    /// Returns the value that is stored as a cell; `.null` for none.
-    package func value(_ cell: Cell?) throws(DecodingFailure) -> Value {
-        if let embedded, case .bytes(let bytes)? = cell { return try embedded.list(bytes) }
-        return try Value(cell, type: type)
     }
 }

@@ -46,9 +46,7 @@ extension QueryNode {
             put(.arithmetic, operation.code, one, other)
         case .coalesced(let one, let other): put(.coalesced, nil, one, other)
         case .members, .elements, .matching, .rank:
-            trap(
-                "a schema contains an expression over members, elements or a search, which none can"
-            )
+            trap("a schema contains an expression over members or a search, which none can")
         }
     }
 

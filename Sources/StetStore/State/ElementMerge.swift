@@ -60,8 +60,8 @@ private struct Sides {
     let elements: EmbeddedElements
     let favorsMine: Bool
 
-    /// Returns the merged members of an element, nil when it is removed, and whether both sides want
-    /// something else.
+    /// Returns the merged members of an element, nil when it is removed, and whether both sides
+    /// want something else.
     func element(_ id: Value) -> (members: [Value]?, isContested: Bool) {
         let (before, wanted, present) = (base.members[id], mine.members[id], theirs.members[id])
         switch ThreeWay.decide(base: before, mine: wanted, theirs: present, ==) {

@@ -107,16 +107,7 @@ extension Inversion {
                 about: cell, of: key, property, current, overflows: decision == .overflowing,
                 subject)
             {
-            case .restore:
-                // Of an array, the elements that others have changed since stay.
-                if case .mergedInPart(let array) = try ThreeWay.decide(
-                    base: cell.after, mine: cell.before, theirs: current, of: property,
-                    favorsMine: true)
-                {
-                    result.values[cell.slot] = array
-                } else {
-                    result.restore(cell)
-                }
+            case .restore: try result.restore(cell, over: current, of: property)
             case .set(let others): result.values.merge(others) { $1 }
             case .keep, .failed: break
             }
@@ -253,6 +244,15 @@ struct InvertedCells {
     /// Restores the earlier value of a cell.
     mutating func restore(_ cell: PresentCell) {
         cells[cell.slot] = .some(cell.before.map(arena.keep))
+    }
+
+    /// Restores the earlier value of a cell over one that was changed since: of an array, the
+    /// elements that others have changed stay.
+    mutating func restore(_ cell: PresentCell, over current: Cell?, of property: Property) throws {
+        let decision = try ThreeWay.decide(
+            base: cell.after, mine: cell.before, theirs: current, of: property, favorsMine: true)
+        guard case .mergedInPart(let array) = decision else { return restore(cell) }
+        values[cell.slot] = array
     }
 
     /// Returns the change of a cell with bytes that stay valid as long as this does.

@@ -109,7 +109,7 @@ public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case dictionary = 20
     /// a `Codable` value; stored as JSON with sorted keys
     case codable = 21
-    /// an embedded value, as an element of an array; a property has the slots of its members instead
+    /// an embedded value, as an element of an array
     case embedded = 22
 
     /// True when a value fits the 8 bytes of its slot.

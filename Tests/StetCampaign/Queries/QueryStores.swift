@@ -111,16 +111,8 @@ final class QueryStores {
         for entity in [QuerySchema.box, QuerySchema.sample] {
             let (old, new) = (last.values(entity), world.values(entity))
             for id in Set(old.keys).union(new.keys).sorted() where old[id] != new[id] {
-                let before = old[id].map { values in
-                    changes.encode(entity: entity) { [schema] in
-                        $0.write(values, of: schema.entities[entity])
-                    }
-                }
-                let after = new[id].map { values in
-                    changes.encode(entity: entity) { [schema] in
-                        $0.write(values, of: schema.entities[entity])
-                    }
-                }
+                let before = old[id].map { changes.encode($0, entity: entity) }
+                let after = new[id].map { changes.encode($0, entity: entity) }
                 changes.append(
                     ChangeSetBuilder.Item(
                         kind: before == nil ? .insert : after == nil ? .delete : .update,

@@ -16,9 +16,9 @@ struct ReferenceInversion {
         (self.now, self.policy, state) = (now, policy, now)
     }
 
-    private enum Answer { case keep, restore, refuse }
+    enum Answer { case keep, restore, refuse }
 
-    private mutating func conflict(mayKeep: Bool, mayRestore: Bool) -> Answer {
+    mutating func conflict(mayKeep: Bool, mayRestore: Bool) -> Answer {
         switch policy {
         case .skip where mayKeep: return .keep
         case .overwrite where mayRestore: return .restore
@@ -122,24 +122,6 @@ struct ReferenceInversion {
             for slot in slots { present[slot] = before[slot] }
         }
         return true
-    }
-
-    private mutating func takeBackParts(
-        _ present: inout Value, _ before: Value, _ after: Value
-    ) {
-        guard present != after, present != before, let base = after.parts,
-            let mine = before.parts, let theirs = present.parts
-        else {
-            if present == after { present = before }
-            return
-        }
-        var merge = ReferencePartMerge(
-            base: base, mine: mine, theirs: theirs, favorsMine: false)
-        if merge.isContested {
-            guard conflict(mayKeep: true, mayRestore: true) == .restore else { return }
-            merge = ReferencePartMerge(base: base, mine: mine, theirs: theirs, favorsMine: true)
-        }
-        present = .list(merge.merged.map(\.value))
     }
 
     private mutating func takeBack(

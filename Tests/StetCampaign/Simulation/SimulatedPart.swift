@@ -70,3 +70,24 @@ struct ReferencePartMerge {
         }
     }
 }
+
+extension ReferenceInversion {
+    /// Takes back the change of a box's array.
+    mutating func takeBackParts(
+        _ present: inout Value, _ before: Value, _ after: Value
+    ) {
+        guard present != after, present != before, let base = after.parts,
+            let mine = before.parts, let theirs = present.parts
+        else {
+            if present == after { present = before }
+            return
+        }
+        var merge = ReferencePartMerge(
+            base: base, mine: mine, theirs: theirs, favorsMine: false)
+        if merge.isContested {
+            guard conflict(mayKeep: true, mayRestore: true) == .restore else { return }
+            merge = ReferencePartMerge(base: base, mine: mine, theirs: theirs, favorsMine: true)
+        }
+        present = .list(merge.merged.map(\.value))
+    }
+}

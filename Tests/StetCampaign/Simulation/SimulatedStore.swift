@@ -94,16 +94,8 @@ struct SimulatedStore {
             let base = try file.read { reader in
                 try reader.lastChange(ofEntity: key.entity, key.id, asOf: Revision(.max))?.revision
             }
-            let old = before[key].map { values in
-                net.encode(entity: key.entity) { [file] in
-                    $0.write(values, of: file.schema.entities[key.entity])
-                }
-            }
-            let new = values.map { values in
-                net.encode(entity: key.entity) { [file] in
-                    $0.write(values, of: file.schema.entities[key.entity])
-                }
-            }
+            let old = before[key].map { net.encode($0, entity: key.entity) }
+            let new = values.map { net.encode($0, entity: key.entity) }
             net.append(
                 ChangeSetBuilder.Item(
                     kind: old == nil ? .insert : new == nil ? .delete : .update,

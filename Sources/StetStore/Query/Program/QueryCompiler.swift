@@ -5,7 +5,7 @@ struct QueryCompiler {
     let schema: Schema
     /// The entity of the queried objects.
     let root: EntityNumber
-    /// What conditions of members and elements test, from the outermost one inwards.
+    /// The members and elements that conditions test, from the outermost condition inwards.
     private var members: [(scope: Int, tested: Tested)] = []
 
     /// A member of a relationship, or an element of an array with the members of an entity.
