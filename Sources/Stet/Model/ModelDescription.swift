@@ -1,4 +1,3 @@
-public import FoundationEssentials
 public import StetStore
 
 /// The description of a class that `@Model` writes: its properties in the order of their slots.

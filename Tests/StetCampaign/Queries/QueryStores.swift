@@ -55,9 +55,7 @@ final class QueryStores {
     /// Returns the body of an object as in a record.
     static func body(_ values: [Value], _ entity: EntityNumber, _ schema: Schema) -> [UInt8] {
         var encoding = ChangeSetBuilder(schema: schema)
-        let range = encoding.encode(entity: entity) { [schema] in
-            $0.write(values, of: schema.entities[entity])
-        }
+        let range = encoding.encode(values, entity: entity)
         return Array(encoding.body(range))
     }
 

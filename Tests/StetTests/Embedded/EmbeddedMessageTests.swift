@@ -79,13 +79,13 @@ import Testing
         ),
         (
             "var tallies: [Tally] = []",
-            "an element of an array can't have a member that is '.counter': remove that of 'calls', "
-                + "or write a '@Model'"
+            "an element of an array can't have a member that is '.counter': remove that of "
+                + "'calls', or write a '@Model'"
         ),
         (
             "var tallies: [Tally]?",
-            "an element of an array can't have a member that is '.counter': remove that of 'calls', "
-                + "or write a '@Model'"
+            "an element of an array can't have a member that is '.counter': remove that of "
+                + "'calls', or write a '@Model'"
         ),
         (
             "@Attribute(.indexed) var address: Address = Address()",
