@@ -178,9 +178,8 @@ struct ModelMembers {
 
     private var initializer: String {
         """
-        \(access)init(_$snapshot snapshot: Snapshot, state: consuming Stet._ModelState) {
-        _$state = state
-        \(storedLines { "\($0.storage) = \($0.codeType)._storage(from: snapshot.\($0.reference))" })
+        \(access)init(_$reader reader: inout Stet._RecordReader) throws(Stet._UnreadableValue) {
+        \(storedLines { "\($0.storage) = \($0.codeType)._storage(from: try \($0.snapshotType)._field(&reader, slot: \($0.slot)))" })
         }
         """
     }

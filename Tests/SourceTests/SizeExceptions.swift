@@ -2,8 +2,7 @@
 enum SizeExceptions {
     /// The files of more than 300 lines of code.
     static let files: [String: Int] = [
-        "Sources/Stet/Context/ContextCore.swift": 319,
-        "Sources/Stet/Pending/PendingChanges.swift": 329,
+        "Sources/Stet/Pending/PendingChanges.swift": 328,
         "Sources/StetLMDB/Environment/Environment.swift": 310,
         "Sources/StetLMDB/Files/FileLocks.swift": 305,
         "Tests/StetCampaign/Retention/Privacy.swift": 313,

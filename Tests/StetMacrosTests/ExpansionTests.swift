@@ -89,7 +89,7 @@ import Testing
                 "_title = storage",
                 "}",
                 "}",
-                "private final var _title: Stet._StorageOf<String>",
+                "@exclusivity(unchecked) private final var _title: Stet._StorageOf<String>",
                 "}",
             ])
     }

@@ -3,6 +3,8 @@ import StetStore
 /// The state that a context and its objects share: the store, the revision that is shown, the
 /// tables of live objects, and the parts that do the work.
 ///
+/// The parts are made when they are first needed: a context that reads one object needs few.
+///
 /// It lives as long as the context or any of its objects: an object can be read and edited, and
 /// gives its context, after the last reference to the context was released.
 ///
@@ -14,24 +16,29 @@ final class ContextCore {
     let store: Store
     let author: String?
     let scope: String?
-    /// The attributes of the context's commits, its merge policy and its observers.
-    private(set) var settings = ContextSettings()
+    /// The metadata of the context's commits, unless `settings` has others.
+    private let metadata: [String: String]
+    /// The settings; nil until one of them was set.
+    private var changedSettings: ContextSettings?
 
-    /// The shown revision with the pending changes on top of it.
-    let state: WorkingState
-    @exclusivity(unchecked) private(set) var pending: PendingChanges!
+    /// The revision that the objects show.
+    @exclusivity(unchecked) private(set) var revision: Revision
+    /// The greatest number of objects that others may have changed since the shown revision.
+    private let maximumLag: Int?
+    @exclusivity(unchecked) private var madeState: WorkingState?
+    @exclusivity(unchecked) private var madePending: PendingChanges?
     private(set) lazy var saves = SaveLine(self)
     /// The tables in the order of entity numbers, made on demand.
     private let tables: UnsafeMutableBufferPointer<_ObjectTable?>
     /// The error of a read that failed inside an accessor: every later call that can throw throws
     /// it.
-    private(set) var failure: (any Error)?
+    @exclusivity(unchecked) private(set) var failure: (any Error)?
     /// The objects whose pending changes kept them from following the store.
     private(set) var overtaken: [ChangedObject] = []
     /// The snapshots that can be restored, oldest first.
     private var validSnapshots: [UInt64] = []
     private var lastSnapshot: UInt64 = 0
-    @exclusivity(unchecked) private var hooks = RunningHooks()
+    @exclusivity(unchecked) var hooks = RunningHooks()
     /// True while a save or a validation runs users' code, which may edit but not save or roll
     /// back.
     private(set) var isSaving = false
@@ -42,14 +49,14 @@ final class ContextCore {
     /// True in the closure of `Store.read`, which shows one revision and saves nothing.
     private(set) var isOfStoreRead = false
     /// The count of changes to what is pending; nil until they are observed.
-    private(set) var pendingSignal: ChangeSignal?
+    @exclusivity(unchecked) private(set) var pendingSignal: ChangeSignal?
     /// The commits that the context has made; created by the first save or feed.
     private(set) lazy var ownCommits = OwnCommits()
     /// The objects that the last fetch with `prefetch` has read ahead, retained so that they stay
     /// alive.
     private var prefetched: [AnyObject] = []
     /// The read that accessors share at the moment.
-    var sharedRead: SharedRead?
+    @exclusivity(unchecked) var sharedRead: SharedRead?
     /// The undo history of what is pending, once it was used.
     var editHistory: EditHistory?
 
@@ -62,11 +69,11 @@ final class ContextCore {
         self.store = store
         self.author = author ?? Commit.Defaults.author
         self.scope = scope
-        state = WorkingState(
-            store.file.schema, at: revision, limit: lag ?? store.configuration.maximumLag)
+        metadata = Commit.Defaults.metadata
+        self.revision = revision
+        maximumLag = lag
         tables = .allocate(capacity: store.modelTypes.count)
         tables.initialize(repeating: nil)
-        pending = PendingChanges(self)
     }
 
     deinit {
@@ -78,8 +85,37 @@ final class ContextCore {
 
     var schema: Schema { store.file.schema }
     var messages: MessageTable { store.configuration.messages }
-    /// The revision that the objects show.
-    var revision: Revision { state.revision }
+
+    // MARK: Parts
+
+    /// The shown revision with the pending changes on top of it.
+    var state: WorkingState {
+        if let madeState { return madeState }
+        let made = WorkingState(
+            schema, at: revision, limit: maximumLag ?? store.configuration.maximumLag)
+        madeState = made
+        return made
+    }
+
+    /// The pending changes.
+    var pending: PendingChanges {
+        if let madePending { return madePending }
+        let made = PendingChanges(self)
+        madePending = made
+        return made
+    }
+
+    /// True while any insertion, edit, deletion or refused edit is pending.
+    var hasChanges: Bool {
+        guard let pending = madePending else { return false }
+        return !pending.isEmpty || !pending.rejections.isEmpty
+    }
+
+    /// The attributes of the context's commits, its merge policy and its observers.
+    private(set) var settings: ContextSettings {
+        get { changedSettings ?? ContextSettings(metadata: metadata) }
+        set { changedSettings = newValue }
+    }
 
     // MARK: Lifetime
 
@@ -87,7 +123,7 @@ final class ContextCore {
     var context: ManagedContext {
         if let facade { return facade }
         let context = ManagedContext(self)
-        pending.holdAll()
+        madePending?.holdAll()
         ownself = nil
         return context
     }
@@ -107,7 +143,8 @@ final class ContextCore {
     /// Records that the last reference to the context was released.
     func detach() {
         facade = nil
-        guard liveObjectCount > 0, pending.letGoOfHeldElsewhere() < liveObjectCount else { return }
+        let liveCount = liveObjectCount
+        guard liveCount > 0, madePending?.letGoOfHeldElsewhere() ?? 0 < liveCount else { return }
         ownself = self
     }
 
@@ -117,14 +154,17 @@ final class ContextCore {
     /// Records that an object has died that the context itself did not retain.
     func objectDied(pendingIndex: Int32) {
         if pendingIndex >= 0 { pending.forget(Int(pendingIndex)) }
-        guard let last = ownself, pending.holdsAll(liveObjectCount) else { return }
+        let liveCount = liveObjectCount
+        guard let last = ownself, madePending?.holdsAll(liveCount) ?? (liveCount == 0) else {
+            return
+        }
         ownself = nil
         withExtendedLifetime(last) {}
     }
 
     /// Registers an object again that had left the context.
     func register<M: Model>(_ object: M) {
-        guard object._$state.table == nil else { return }
+        guard object._$table == nil else { return }
         let table = table(for: M.self)
         object._$state.table = table
         let isAlone = table.insert(object)
@@ -317,7 +357,8 @@ final class ContextCore {
 
     /// Shows another revision below the pending changes.
     func move(to revision: Revision) {
-        state.move(to: revision)
+        self.revision = revision
+        madeState?.move(to: revision)
         prefetched = []
         pendingSignal?.note()
     }
@@ -360,13 +401,15 @@ struct ContextSettings {
     /// The change of a subscription that the next save commits.
     var subscription: SubscriptionUpdate?
     var isUndoable = true
-    var metadata = Commit.Defaults.metadata
+    var metadata: [String: String]
     var mergePolicy = MergePolicy.fail
     var follows = false
     var willCommitObservers = ContextObservers<(ChangeSet) throws -> Void>()
     var didCommitObservers = ContextObservers<(Commit) -> Void>()
     /// The commits to announce, beginning with the one that observers are being notified of.
     fileprivate var announcements: [Commit] = []
+
+    init(metadata: [String: String]) { self.metadata = metadata }
 }
 
 // MARK: - Observers
@@ -383,95 +426,5 @@ extension ContextCore {
             for observer in settings.didCommitObservers.active() { observer(commit) }
             settings.announcements.removeFirst()
         }
-    }
-}
-
-// MARK: - Hooks
-
-extension ContextCore {
-    /// The hook that runs now.
-    var runningHook: Hook? { hooks.current }
-
-    private func run(_ hook: Hook, _ body: () -> Void) {
-        let outer = hooks.current
-        hooks.current = hook
-        hooks.depth += 1
-        body()
-        hooks.depth -= 1
-        hooks.current = outer
-    }
-
-    func callDidInsert<M: Model>(of object: M) {
-        guard M._$hasDidInsert, mayRunDeeper(.didInsert, object) else { return }
-        run(.didInsert) { object.didInsert() }
-    }
-
-    /// Calls `willDelete`; returns false when the object's deletion has already begun.
-    func callWillDelete<M: Model>(of object: M) -> Bool {
-        guard M._$hasWillDelete else { return true }
-        guard hooks.deleting.insert(ObjectIdentifier(object)).inserted else { return false }
-        defer { hooks.deleting.remove(ObjectIdentifier(object)) }
-        guard mayRunDeeper(.willDelete, object) else { return true }
-        run(.willDelete) { object.willDelete() }
-        return true
-    }
-
-    /// Returns whether a hook may run at this depth; notes a violation when hooks call each other
-    /// without end.
-    private func mayRunDeeper<M: Model>(_ hook: Hook, _ object: M) -> Bool {
-        if hooks.depth < RunningHooks.depthLimit { return true }
-        note(
-            .unsettled, object,
-            "was reached by \(hook.rawValue) inside \(RunningHooks.depthLimit) other hooks")
-        return false
-    }
-
-    /// Calls `didFetch` if the object was made from its record and it has not been called yet.
-    ///
-    /// Inside another read or another `didFetch`, the call is deferred until that ends: so no read
-    /// of the store is open, and a long chain of references needs no deep stack.
-    func callDidFetch<M: Model>(of object: M) {
-        guard object._$state.flags.contains(.fetched) else { return }
-        object._$state.flags.remove(.fetched)
-        hooks.fetched.append(object)
-        callDidFetch()
-    }
-
-    private func callDidFetch() {
-        guard hooks.current != .didFetch, hooks.readDepth == 0 else { return }
-        var index = 0
-        run(.didFetch) {
-            while index < hooks.fetched.count {
-                let next = hooks.fetched[index]
-                index += 1
-                next.didFetch()
-            }
-            let fetched = hooks.fetched
-            hooks.fetched = []
-            // Keeps the objects alive until the list is accessible again: a `deinit` may use it.
-            withExtendedLifetime(fetched) {}
-        }
-    }
-
-    /// Returns whether an object may be edited; notes a violation while `didFetch` runs, because
-    /// that is part of a read.
-    func mayEdit<M: Model>(_ object: M) -> Bool {
-        guard hooks.current == .didFetch else { return true }
-        note(
-            .editedDuringFetch, object,
-            "was edited by didFetch; it may set @Transient properties only")
-        return false
-    }
-
-    /// Traps when a hook makes a call that would discard the changes that the hook is part of.
-    func checkNotInHook(_ call: StaticString) {
-        trap(
-            unless: hooks.readDepth == 0,
-            "\(call) inside a read: default values of a model's properties are evaluated for every "
-                + "object that is read, and may not call it")
-        guard let hook = hooks.current else { return }
-        trap(
-            "\(call) inside \(hook.rawValue)(): a hook may read and, but for didFetch, edit; "
-                + "do this where the object was inserted, deleted or fetched")
     }
 }

@@ -10,6 +10,9 @@ struct IdentityMap: ~Copyable {
     private struct Slot {
         var id: ObjectID
         var object: UnsafeRawPointer?
+
+        /// Returns whether the slot has an id; `==`, which is in another module, would be a call.
+        func has(_ id: ObjectID) -> Bool { self.id.low == id.low && self.id.high == id.high }
     }
 
     private var slots: UnsafeMutablePointer<Slot>
@@ -60,7 +63,7 @@ struct IdentityMap: ~Copyable {
     subscript(_ id: ObjectID) -> UnsafeRawPointer? {
         var index = start(id)
         while let object = slots[index].object {
-            if slots[index].id == id { return object }
+            if slots[index].has(id) { return object }
             index = (index + 1) & mask
         }
         return nil
@@ -81,7 +84,7 @@ struct IdentityMap: ~Copyable {
         var index = start(id)
         var probes = 0
         while let present = slots[index].object {
-            if slots[index].id == id { return present }
+            if slots[index].has(id) { return present }
             index = (index + 1) & mask
             probes += 1
         }
@@ -114,7 +117,7 @@ struct IdentityMap: ~Copyable {
     /// Removes an id; does nothing when the id is absent.
     mutating func remove(_ id: ObjectID) {
         var hole = start(id)
-        while slots[hole].object != nil, slots[hole].id != id { hole = (hole + 1) & mask }
+        while slots[hole].object != nil, !slots[hole].has(id) { hole = (hole + 1) & mask }
         guard slots[hole].object != nil else { return }
         count -= 1
         // Moves later entries up, so that no probe ends at the hole.

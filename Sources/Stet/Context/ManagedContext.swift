@@ -186,10 +186,6 @@ public final class ManagedContext {
     }
 }
 
-extension ContextCore {
-    var hasChanges: Bool { !pending.isEmpty || !pending.rejections.isEmpty }
-}
-
 extension ManagedContext {
     /// A token that keeps an observer of a context active until it is cancelled.
     public final class Observation {

@@ -29,7 +29,8 @@ public final class _ObjectTable {
 
     /// - Precondition: the table is the one of `M`.
     func object<M: Model>(_ id: ObjectID, as type: M.Type) -> M? {
-        map[id].map { Unmanaged<M>.fromOpaque($0).takeUnretainedValue() }
+        guard let pointer = map[id] else { return nil }
+        return Unmanaged<M>.fromOpaque(pointer).takeUnretainedValue()
     }
 
     /// Returns the live object with an id, whatever its class.
@@ -102,12 +103,14 @@ public final class _ObjectTable {
     }
 
     private func read<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
-        try core.reading { reader in
+        // Returns a pointer, because each read would look up the type of an optional object.
+        let made = try core.reading { reader in
             try reader.withRecord(ofEntity: entity, id, asOf: core.revision) { record in
-                let made = try M._$make(id, record.body, self, record.revision)
-                return Unmanaged<M>.fromOpaque(made).takeRetainedValue()
+                try M._$make(id, record.body, self, record.revision)
             }
         }
+        guard let made else { return nil }
+        return Unmanaged<M>.fromOpaque(made).takeRetainedValue()
     }
 
     /// Returns the object with an id, whatever its class, made from its record unless it is alive.
@@ -159,24 +162,22 @@ public final class _ObjectTable {
 }
 
 extension Model {
-    var _$core: ContextCore? { _$state.table?.core }
+    var _$core: ContextCore? { _$table?.core }
     var _$entityName: String { Self._$name }
     /// The entity's number; 0 for an object in no context.
-    var _$entityNumber: EntityNumber { _$state.table?.entity ?? 0 }
-    var _$revision: Revision { _$state.revision }
-    var _$flags: _ModelState.Flags { _$state.flags }
-    var _$pendingIndex: Int32 { _$state.pendingIndex }
+    var _$entityNumber: EntityNumber { _$table?.entity ?? 0 }
     func _$setPendingIndex(_ index: Int) { _$state.pendingIndex = Int32(index) }
 
     /// True while the object is inserted and the store has never contained it.
-    var _$isNew: Bool { isInserted && _$state.revision == .zero }
+    var _$isNew: Bool { isInserted && _$revision == .zero }
 
     var _$key: ObjectKey { ObjectKey(_$entityNumber, id) }
 
     /// - Throws: `DecodingFailure` when the body is not one of this model.
     static func _$decode(_ id: ObjectID, _ body: UnsafeRawBufferPointer) throws -> Snapshot {
-        var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
-        return try _$read(id, &reader, body)
+        try _$read(id, body) { reader throws(_UnreadableValue) in
+            try Snapshot(_$id: id, reader: &reader)
+        }
     }
 
     /// Returns the slot of the first value that its type cannot represent; nil when all can be

@@ -43,7 +43,7 @@ struct ContextMerge {
     private mutating func merge<M: Model>(
         _ object: M, _ change: ChangedObject, _ reader: borrowing StoreReader, asOf head: Revision
     ) throws {
-        guard let entry = core.pending[object], let table = object._$state.table,
+        guard let entry = core.pending[object], let table = object._$table,
             !(object._$isNew && object._$flags.contains(.deleted))
         else { return }
         let core = core
@@ -130,7 +130,7 @@ extension ContextMerge {
     private mutating func addMissing<M: Model>(
         from entry: PendingObject, _ object: M, _ reader: borrowing StoreReader, asOf head: Revision
     ) throws {
-        guard let table = object._$state.table else { return }
+        guard let table = object._$table else { return }
         let core = core
         // Skips targets that are in no context: the save inserts them.
         let held = object._$attachment.targets.map(\.slot)

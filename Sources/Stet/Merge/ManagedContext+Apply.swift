@@ -92,14 +92,15 @@ private struct ChangeSetApplication {
             return try placed(change.new[slot] ?? absent, slot, table, change)
         }
         guard let capture = try capture(of: type, change.key.id, values, table) else { return }
-        let made = M(_$snapshot: capture.snapshot, state: _ModelState())
+        let body = try M._$body(of: capture).bytes
+        let made = try body.withUnsafeBytes { try M._$object(change.key.id, $0) }
         made._$state.id = change.key.id
         capture.restore(made)
         _ = core.pending.insertOne(made)
     }
 
     private mutating func update<M: Model>(_ change: CheckedChange, _ object: M?) throws {
-        guard let object, !object.isDeleted, let table = object._$state.table else {
+        guard let object, !object.isDeleted, let table = object._$table else {
             if policy.favorsMine, !change.new.isEmpty { note(change, object, []) }
             return
         }
@@ -190,7 +191,7 @@ private struct ChangeSetApplication {
         guard let object, !object.isDeleted else { return }
         let now = try values(of: object)
         let isChanged = change.old.contains { slot, old in
-            let hasPosition = object._$state.table?.description.properties[slot].hasPosition
+            let hasPosition = object._$table?.description.properties[slot].hasPosition
             return hasPosition == true ? now[slot].target != old.target : now[slot] != old
         }
         switch policy.rule {
@@ -260,7 +261,7 @@ private struct ChangeSetApplication {
     // MARK: Values by slot
 
     private func values<M: Model>(of object: M) throws -> [Value] {
-        guard let table = object._$state.table else { return [] }
+        guard let table = object._$table else { return [] }
         do throws(EncodingFailure) {
             return try decoded(try object._$body(), table)
         } catch {

@@ -138,6 +138,15 @@ extension _ModelState {
         }
     }
 
+    /// Removes and returns the uninserted object that a slot refers to; nil when nothing is
+    /// attached, or more than that.
+    mutating func takeOnlyTarget() -> AnyObject? {
+        guard attachedSlot >= 0, let target = attached?.takeRetainedValue() else { return nil }
+        attached = nil
+        attachedSlot = Self.nothing
+        return target
+    }
+
     /// Releases targets and members, which the context retains from now on.
     mutating func releaseObjects() {
         if attached == nil { return }
@@ -179,6 +188,6 @@ extension _ModelState {
 }
 
 extension Model {
-    var _$attachment: Attachment { _$state.attachment }
+    var _$attachment: Attachment { _$inState { $0.attachment } }
     func _$attach(_ attachment: Attachment) { _$state.attach(attachment) }
 }

@@ -28,7 +28,7 @@ public import StetStore
     member, conformances: Model,
     names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
     named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
-    named(_$assign(_:)), named(init(_$snapshot:state:)),
+    named(_$assign(_:)), named(init(_$reader:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
     named(_$normalize(since:)), named(_$stamp(_:isInsert:))
@@ -50,7 +50,7 @@ public macro Model(originalName: String? = nil) =
     member, conformances: Model,
     names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
     named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
-    named(_$assign(_:)), named(init(_$snapshot:state:)),
+    named(_$assign(_:)), named(init(_$reader:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
     named(_$normalize(since:)), named(_$stamp(_:isInsert:))
@@ -70,7 +70,7 @@ public macro Model(_ option: ModelOption, originalName: String? = nil) =
     member, conformances: Model,
     names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
     named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
-    named(_$assign(_:)), named(init(_$snapshot:state:)),
+    named(_$assign(_:)), named(init(_$reader:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
     named(_$normalize(since:)), named(_$stamp(_:isInsert:))
@@ -91,7 +91,7 @@ public macro Model(_ option: ModelOption.Protection, originalName: String? = nil
     member, conformances: Model,
     names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
     named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
-    named(_$assign(_:)), named(init(_$snapshot:state:)),
+    named(_$assign(_:)), named(init(_$reader:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
     named(_$normalize(since:)), named(_$stamp(_:isInsert:))

@@ -93,7 +93,8 @@ where
     static var _$description: _ModelDescription<Self> { get }
     static var _$name: String { get }
     static var _$propertyCount: Int { get }
-    init(_$snapshot: Snapshot, state: consuming _ModelState)
+    /// Reads the values of an object that is in no context.
+    init(_$reader: inout RecordReader) throws(_UnreadableValue)
     /// Returns the id that the reference in a slot refers to; `.none` for nil and for attributes.
     func _$reference(in slot: Slot) -> ObjectID
     /// Sets the target of the reference in a slot; this does not count as an edit.
@@ -128,7 +129,7 @@ extension Model {
     /// before that.
     @inlinable
     public var id: ObjectID {
-        let id = _$state.id
+        let id = _$inState { $0.id }
         return id == .none ? _$makeID() : id
     }
 
@@ -148,13 +149,13 @@ extension Model {
     /// True from the call of `delete` on; the object keeps its last values.
     ///
     /// A rollback or restore that brings the object back makes it false again.
-    public var isDeleted: Bool { _$state.flags.contains(.deleted) }
+    public var isDeleted: Bool { _$flags.contains(.deleted) }
 
     /// True while the object is inserted and not saved yet.
-    public var isInserted: Bool { _$state.flags.contains(.inserted) }
+    public var isInserted: Bool { _$flags.contains(.inserted) }
 
     /// True while the object has edits that are not saved.
-    public var hasChanges: Bool { _$state.flags.contains(.pending) }
+    public var hasChanges: Bool { _$flags.contains(.pending) }
 
     /// The object's current values, which can be kept and sent anywhere.
     public var snapshot: Snapshot { _$snapshot }
@@ -176,7 +177,7 @@ extension Model {
     /// be edited.
     @inlinable
     public func _$willChange() -> Bool {
-        if _$state.isFreelyEditable { return true }
+        if _$inState({ $0.isFreelyEditable }) { return true }
         return _$beginChange()
     }
 
@@ -197,10 +198,8 @@ extension Model {
     public static func _$make(
         _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: _ObjectTable, _ revision: Revision
     ) throws -> UnsafeRawPointer {
-        var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
-        let object = Self(
-            _$snapshot: try _$read(id, &reader, body),
-            state: _ModelState(id: id, table: table, revision: revision))
+        let object = try _$object(id, body)
+        object._$state = _ModelState(id: id, table: table, revision: revision)
         if _$hasDidFetch { object._$state.flags = .fetched }
         if table.hasPositions { try table.readPositions(of: object, body) }
         let pointer = Unmanaged.passUnretained(object).toOpaque()
@@ -219,16 +218,28 @@ extension Model {
         _$state.flags = _ModelState.Flags(rawValue: flags)
     }
 
+    /// Returns an object with the values of a body; it is in no context, and has no id yet.
+    ///
+    /// - Throws: as `_$read`.
+    @inlinable
+    static func _$object(_ id: ObjectID, _ body: UnsafeRawBufferPointer) throws -> Self {
+        try _$read(id, body) { reader throws(_UnreadableValue) in try Self(_$reader: &reader) }
+    }
+
+    /// Reads the values of a body.
+    ///
     /// - Throws: `DecodingFailure` when the body is damaged, `StoreError` when a value is one that
     ///   its type cannot represent.
     @inlinable
-    static func _$read(
-        _ id: ObjectID, _ reader: inout RecordReader, _ body: UnsafeRawBufferPointer
-    ) throws -> Snapshot {
+    static func _$read<Values>(
+        _ id: ObjectID, _ body: UnsafeRawBufferPointer,
+        _ read: (inout RecordReader) throws(_UnreadableValue) -> Values
+    ) throws -> Values {
+        var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
         if let labels = _$description.sealLabels { reader.expect(labels, of: id) }
         do throws(_UnreadableValue) {
-            let snapshot = try Snapshot(_$id: id, reader: &reader)
-            if !reader.isDamaged { return snapshot }
+            let values = try read(&reader)
+            if !reader.isDamaged { return values }
         } catch {
             if !reader.isDamaged { throw _$unreadable(error, id, body) }
         }

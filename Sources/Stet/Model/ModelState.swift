@@ -77,3 +77,20 @@ public struct _ModelState: ~Copyable {
         if attached != nil { releaseAttachment() }
     }
 }
+
+// MARK: - Reading the state of an object
+
+extension Model {
+    /// Calls `body` with the state in place.
+    ///
+    /// The accessor that only reads the property copies the whole state, into memory that it
+    /// allocates for each access; the one that changes it returns its address.
+    @inlinable
+    func _$inState<Result>(_ body: (inout _ModelState) -> Result) -> Result { body(&_$state) }
+
+    @inlinable var _$flags: _ModelState.Flags { _$inState { $0.flags } }
+    @inlinable var _$isAttached: Bool { _$inState { $0.attached != nil } }
+    var _$table: _ObjectTable? { _$inState { $0.table } }
+    var _$revision: Revision { _$inState { $0.revision } }
+    var _$pendingIndex: Int32 { _$inState { $0.pendingIndex } }
+}

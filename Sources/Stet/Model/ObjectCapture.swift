@@ -13,8 +13,9 @@ final class ObjectCapture<M: Model> {
     @inlinable
     init(_ object: M) {
         snapshot = object._$snapshot
-        attached = object._$state.attached?.takeUnretainedValue()
-        attachedSlot = object._$state.attachedSlot
+        (attached, attachedSlot) = object._$inState {
+            ($0.attached?.takeUnretainedValue(), $0.attachedSlot)
+        }
     }
 
     /// Creates the capture of an object that shows a snapshot, with the attachment of another
@@ -30,7 +31,7 @@ final class ObjectCapture<M: Model> {
     @inlinable
     func restore(_ object: M) {
         object._$assign(snapshot)
-        if attached != nil || object._$state.attached != nil { restoreAttachment(of: object) }
+        if attached != nil || object._$isAttached { restoreAttachment(of: object) }
     }
 
     @usableFromInline
@@ -80,7 +81,7 @@ extension Model {
 
     /// Writes the current values.
     func _$write(to writer: inout RecordWriter) {
-        if _$state.attached != nil { writer.positions = _$attachment.positions }
+        if _$isAttached { writer.positions = _$attachment.positions }
         _$encode(into: &writer)
     }
 

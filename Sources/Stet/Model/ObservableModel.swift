@@ -37,11 +37,11 @@ extension ObservableModel {
     /// A rollback or restore that brings the object back makes it false again.
     public var isDeleted: Bool {
         _$registrar.access(self, \.isDeleted)
-        return _$state.flags.contains(.deleted)
+        return _$flags.contains(.deleted)
     }
 
     public func _$show(flags: UInt16) {
-        let changed = _ModelState.Flags(rawValue: flags ^ _$state.flags.rawValue)
+        let changed = _ModelState.Flags(rawValue: flags ^ _$flags.rawValue)
         _$registrar.show(self, \.isDeleted, isOther: changed.contains(.deleted)) {
             _$state.flags = _ModelState.Flags(rawValue: flags)
         }

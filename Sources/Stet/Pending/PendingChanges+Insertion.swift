@@ -10,6 +10,7 @@ extension PendingChanges {
         var queue = insertOne(object)
         while let next = queue.popLast() { queue += insertOne(next) }
         placeHeldMembers()
+        if objects.count == position + 1 { return core.callDidInsert(of: object) }
         let inserted: [any Model] = objects[position...].map(\.object)
         for object in inserted { core.callDidInsert(of: object) }
     }
@@ -24,14 +25,14 @@ extension PendingChanges {
                 noteUninserted()
                 setDeleted(object, false)
                 // A later deletion needs its own confirmation.
-                confirmDeletion(at: Int(object._$state.pendingIndex), false)
+                confirmDeletion(at: Int(object._$pendingIndex), false)
             } else if object._$flags.contains(.deleted) {
                 core.note(
                     .deletedObjectEdited, object, "was inserted after it had been deleted")
             }
             return []
         }
-        guard object._$state.revision == .zero, !object._$flags.contains(.deleted) else {
+        guard object._$revision == .zero, !object._$flags.contains(.deleted) else {
             core.note(.foreignObject, object, "was read by a context that is gone")
             return []
         }
@@ -67,7 +68,11 @@ extension PendingChanges {
     /// Takes over the objects that a new object has retained; returns those that are in no context
     /// yet.
     private func takeAttached<M: Model>(of object: M) -> [any Model] {
-        if object._$state.attached == nil { return [] }
+        if !object._$isAttached { return [] }
+        // Most new objects refer to one object.
+        if let target = object._$state.takeOnlyTarget() {
+            return uninserted(target, referredToBy: object).map { [$0] } ?? []
+        }
         let attachment = object._$attachment
         var found = attachment.targets.map(\.object)
         for (index, members) in attachment.members {
@@ -75,17 +80,20 @@ extension PendingChanges {
             found += members
         }
         object._$state.releaseObjects()
-        var next: [any Model] = []
-        for case let target as any Model in found {
-            guard let other = target._$core else {
-                next.append(target)
-                continue
-            }
-            if other !== core {
-                core.note(.foreignObject, object, "refers to an object of another context")
-            }
+        return found.compactMap { uninserted($0, referredToBy: object) }
+    }
+
+    /// Returns an object that a new object refers to; nil when it is in a context, which must be
+    /// this one.
+    private func uninserted(
+        _ target: AnyObject, referredToBy object: some Model
+    ) -> (any Model)? {
+        guard let target = target as? any Model else { return nil }
+        guard let other = target._$core else { return target }
+        if other !== core {
+            core.note(.foreignObject, object, "refers to an object of another context")
         }
-        return next
+        return nil
     }
 
     /// Adds the members that inserted objects have brought, in their order.

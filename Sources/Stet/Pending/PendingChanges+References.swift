@@ -47,7 +47,7 @@ extension PendingChanges {
 
     /// Removes, or records again, the changes of an object in the lists of members.
     func override<M: Model>(_ object: M, _ entry: PendingObject, isTaken: Bool) {
-        guard let table = object._$state.table else { return }
+        guard let table = object._$table else { return }
         for end in table.ends {
             let below = placeBelow(object, entry, end)
             let now = object._$place(in: end.slot)

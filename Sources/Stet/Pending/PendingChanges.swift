@@ -5,24 +5,25 @@ import StetStore
 /// It keeps the members and deletions of the working state in step with the objects: every change
 /// of a reference, a link or a deletion goes through this class.
 ///
-/// State: belongs to the isolation of its context.
+/// State: belongs to the isolation of its context. Properties that every edit uses are not checked
+/// for overlapping access at run time; code that changes them never calls users' code.
 final class PendingChanges {
     unowned(unsafe) let core: ContextCore
-    private(set) var objects: [PendingObject] = []
+    @exclusivity(unchecked) private(set) var objects: [PendingObject] = []
     /// The references that retain the objects; nil for an object that only others retain, while
     /// nothing retains the context.
-    private var holders: [AnyObject?] = []
+    @exclusivity(unchecked) private var holders: [AnyObject?] = []
     private(set) var links: [LinkKey: PendingLink] = [:]
     /// The edits that were refused, which the next save reports.
     private(set) var rejections: [Violation] = []
     /// The objects edited since a save began to settle; nil while none settles.
-    private var touched: [any Model]?
+    @exclusivity(unchecked) private var touched: [any Model]?
     /// False when no pending object refers to one that is in no context.
-    private var mayReferToUninserted = false
+    @exclusivity(unchecked) private var mayReferToUninserted = false
     /// The members that objects have brought with them, until they are inserted, too.
-    private var heldMembers: [HeldMembers] = []
+    @exclusivity(unchecked) private var heldMembers: [HeldMembers] = []
     /// The number of changes to what is pending.
-    private(set) var changeCount: UInt64 = 0
+    @exclusivity(unchecked) private(set) var changeCount: UInt64 = 0
 
     init(_ core: ContextCore) { self.core = core }
 
@@ -162,14 +163,9 @@ final class PendingChanges {
 
     // MARK: Going back
 
-    /// Restores the base values of one object.
-    private func revert(_ entry: PendingObject) {
-        entry.object._$revert(to: entry.base)
-    }
-
     /// Rolls back one object to its last saved values; pending changes of others stay.
     func rollBack<M: Model>(_ object: M) {
-        let index = Int(object._$state.pendingIndex)
+        let index = Int(object._$pendingIndex)
         guard objects.indices.contains(index) else { return }
         noteChange()
         let entry = objects[index]
@@ -177,7 +173,7 @@ final class PendingChanges {
         let referrers = wasNew ? try? referrersInMemory(of: object) : nil
         override(object, entry, isTaken: true)
         let removed = remove(at: index)
-        revert(entry)
+        entry.object._$revert(to: entry.base)
         withExtendedLifetime(removed) {}
         guard wasNew else { return }
         mayReferToUninserted = true
@@ -212,14 +208,14 @@ final class PendingChanges {
         core.voidSnapshots()
         noteChange()
         let (before, held) = (objects, holders)
-        objects = []
-        holders = []
+        (objects, holders) = ([], [])
         links = [:]
         rejections = []
         state.pending = WorkingState.Layer()
         // Clears the changes of a save whose outcome is unknown.
         if core.saves.inFlight == nil { state.sent = nil }
-        for entry in before { revert(entry) }
+        // A loop over the entries would copy them.
+        for index in before.indices { before[index].object._$revert(to: before[index].base) }
         // Released last, because a model's `deinit` may use the context.
         withExtendedLifetime((before, held)) {}
     }
@@ -281,29 +277,36 @@ final class PendingChanges {
         if isPrefix {
             // Usually entries have only been appended, and the others keep their indexes.
             let rest = objects[capture.entries.count...]
-            for entry in rest { revert(entry) }
+            for entry in rest { entry.object._$revert(to: entry.base) }
             objects.removeSubrange(capture.entries.count...)
             holders.removeSubrange(capture.entries.count...)
-            for (index, entry) in capture.entries.enumerated() { objects[index] = entry.pending }
+            for index in capture.entries.indices { objects[index] = capture.entries[index].pending }
         } else {
             replaceObjects(with: capture.entries)
         }
-        for entry in capture.entries where entry.object._$core === core {
-            entry.object._$restore(entry.current)
-            entry.object._$show(flags: entry.flags.rawValue)
-            let present = entry.object._$revision
-            if isRewinding {
-                entry.object._$setRevision(entry.revision)
-            } else if present > entry.knownRevision {
-                entry.object._$setRevision(entry.knownRevision)
-                core.markOutdated(entry.object, present)
-            }
+        // A loop over the entries would copy them.
+        for index in capture.entries.indices {
+            show(capture.entries[index], capture.entries[index].object, isRewinding: isRewinding)
         }
         links = capture.links
         rejections = capture.rejections
         state.pending = capture.layer
         // Released last, because a model's `deinit` may use the context.
         withExtendedLifetime(before) {}
+    }
+
+    /// Shows the values that an object had when it was captured.
+    private func show<M: Model>(_ entry: Capture.Entry, _ object: M, isRewinding: Bool) {
+        guard object._$core === core else { return }
+        object._$restore(entry.current)
+        object._$show(flags: entry.flags.rawValue)
+        let present = object._$revision
+        if isRewinding {
+            object._$setRevision(entry.revision)
+        } else if present > entry.knownRevision {
+            object._$setRevision(entry.knownRevision)
+            core.markOutdated(object, present)
+        }
     }
 
     /// Replaces the pending objects; those that are no longer among them are reverted.
@@ -318,7 +321,9 @@ final class PendingChanges {
             append(entry.pending)
             core.register(entry.object)
         }
-        for entry in before where entry.object._$pendingIndex < 0 { revert(entry) }
+        for entry in before where entry.object._$pendingIndex < 0 {
+            entry.object._$revert(to: entry.base)
+        }
     }
 
     // MARK: On the way to the disk
@@ -397,12 +402,11 @@ final class PendingChanges {
     func takeOff() -> Capture {
         let capture = capture()
         let (before, held) = (objects, holders)
-        objects = []
-        holders = []
+        (objects, holders) = ([], [])
         links = [:]
         rejections = []
         state.pending = WorkingState.Layer()
-        for entry in before { revert(entry) }
+        for entry in before { entry.object._$revert(to: entry.base) }
         withExtendedLifetime((before, held)) {}
         return capture
     }
@@ -453,9 +457,7 @@ final class PendingChanges {
         return heldCount
     }
 
-    func holdAll() {
-        for index in holders.indices { holders[index] = objects[index].object }
-    }
+    func holdAll() { holders = objects.map { $0.object } }
 
     /// Forgets an object that has died and that only others retained.
     func forget(_ index: Int) {

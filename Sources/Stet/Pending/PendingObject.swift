@@ -33,7 +33,7 @@ struct HeldMembers {
 
 extension Model {
     func _$setDeleted(_ isDeleted: Bool) {
-        let flags = _$state.flags
+        let flags = _$flags
         _$show(
             flags: (isDeleted ? flags.union(.deleted) : flags.subtracting(.deleted)).rawValue)
     }
@@ -64,10 +64,10 @@ extension Model {
     func _$revert(to capture: AnyObject) {
         _$restore(capture)
         _$state.pendingIndex = -1
-        if !_$state.flags.contains(.inserted) {
+        if !_$flags.contains(.inserted) {
             _$show(flags: 0)
-        } else if _$state.revision == .zero {
-            _$state.table?.remove(id)
+        } else if _$revision == .zero {
+            _$table?.remove(id)
             _$state.table = nil
             _$show(flags: 0)
         } else {

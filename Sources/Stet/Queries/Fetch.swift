@@ -132,6 +132,7 @@ public struct Fetch<M: Model>: ObjectQuery {
         try read { run in
             let rows = try rows(run)
             found.reserveCapacity(rows.count)
+            table.reserve(rows.count)
             for row in rows {
                 if let pointer = table.pointer(row.id) {
                     let object = Unmanaged<M>.fromOpaque(pointer).takeUnretainedValue()

@@ -213,7 +213,7 @@ extension ContextCore {
         owner._$state.setTarget(isInserted ? nil : target, in: slot)
         if !isInserted { pending.noteUninserted() }
         let new = target?.id ?? .none
-        guard old != new, let end = owner._$state.table?.ends.first(where: { $0.slot == slot })
+        guard old != new, let end = owner._$table?.ends.first(where: { $0.slot == slot })
         else { return }
         let before = end.isOrdered ? owner._$attachment.position(in: slot) : nil
         var position: ListPosition?

@@ -144,11 +144,13 @@ public struct _MembersOfObject<Member: Model> {
 }
 
 extension Model {
-    func _$heldMembers(of index: Int) -> [AnyObject] { _$state.members(of: index) }
+    func _$heldMembers(of index: Int) -> [AnyObject] {
+        _$inState { $0.members(of: index) }
+    }
 
     /// Changes the members of an uninserted object; an object that was stored before gets none.
     func _$changeHeldMembers(of index: Int, _ change: (inout [AnyObject]) -> Void) {
-        guard _$state.revision == .zero else { return }
+        guard _$revision == .zero else { return }
         _$state.changeMembers(of: index, change)
     }
 }

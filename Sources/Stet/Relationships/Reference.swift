@@ -25,9 +25,11 @@ extension Model {
         return Fields(_object: _QueryObject(target))
     }
 
+    @inlinable
     public static func _initialStorage(
         optional value: Self?, slot: Slot, _ state: inout _ModelState
     ) -> _Reference<Self> {
+        if value == nil, state.attached == nil { return _Reference(id: .none) }
         // Always kept alive: the owner is in no context yet, and nothing else may hold the target.
         state.setTarget(value, in: slot)
         return _Reference(id: value?.id ?? .none)
@@ -57,7 +59,7 @@ extension Model {
         of storage: _Reference<Self>, in owner: M, slot: Slot
     ) -> Self? {
         if storage.id == .none { return nil }
-        if let target = owner._$state.target(in: slot) {
+        if let target = owner._$inState({ $0.target(in: slot) }) {
             return unsafeDowncast(target, to: Self.self)
         }
         return owner._$core?.resolve(storage.id, as: Self.self)

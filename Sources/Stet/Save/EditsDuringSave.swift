@@ -47,7 +47,7 @@ struct EditsDuringSave {
         _ entry: PendingChanges.Capture.Entry, _ object: M, _ core: ContextCore
     ) -> AnyObject {
         do {
-            guard let table = object._$state.table else { return entry.current }
+            guard let table = object._$table else { return entry.current }
             let base = try M._$body(of: entry.pending.base)
             let sides = MergeSides(
                 table, object.id, base: base, mine: try M._$body(of: entry.current),
@@ -74,7 +74,7 @@ extension ContextCore {
 
     private func withdraw<M: Model>(_ entry: PendingChanges.Capture.Entry, _ object: M) {
         guard object._$core === self, let present = pending[object],
-            let table = object._$state.table
+            let table = object._$table
         else { return }
         resolving(()) {
             let (then, now) = (try M._$body(of: entry.current), try object._$body())

@@ -111,7 +111,7 @@ struct SavePreparation {
         for object in isFirst ? pending.objects.map(\.object) : objects {
             if object._$flags.contains(.deleted) {
                 owners.append(object._$key)
-            } else if !isFirst, let table = object._$state.table {
+            } else if !isFirst, let table = object._$table {
                 for end in table.ends {
                     let owner = ObjectKey(end.owner, object._$reference(in: end.slot))
                     if core.state.isDeleted(owner) { owners.append(owner) }
@@ -125,7 +125,7 @@ struct SavePreparation {
     private func normalize<M: Model>(_ object: M) {
         object._$state.flags.insert(.watched)
         if object._$flags.contains(.deleted) { return }
-        let index = Int(object._$state.pendingIndex)
+        let index = Int(object._$pendingIndex)
         let entry = pending.objects[index]
         let base = object.isInserted ? nil : entry.base
         object._$normalize(sinceCapture: entry.normalized ?? base)
@@ -183,7 +183,7 @@ struct SavePreparation {
     }
 
     private func changedProperty<M: Model>(of object: M, since capture: AnyObject) -> Violation? {
-        guard let entity = object._$state.table?.description,
+        guard let entity = object._$table?.description,
             let old = try? M._$body(of: capture).values(of: entity),
             let new = try? object._$body().values(of: entity),
             let slot = entity.properties.slots.first(where: { old[$0] != new[$0] })
@@ -235,8 +235,8 @@ extension ContextCore {
     private func append<M: Model>(
         _ object: M, _ base: AnyObject, _ position: Int, to net: inout ChangeSetBuilder
     ) throws {
-        let entity = object._$state.table?.entity ?? 0
-        let flags = object._$state.flags
+        let entity = object._$table?.entity ?? 0
+        let flags = object._$flags
         let kind: ChangeKind
         switch (flags.contains(.inserted), flags.contains(.deleted)) {
         case (true, true): return
@@ -252,7 +252,7 @@ extension ContextCore {
         if kind == .update, try net.areEqual(before, after, exceptDerivedOf: entity) { return }
         net.append(
             ChangeSetBuilder.Item(
-                kind: kind, entity: entity, id: object.id, base: object._$state.revision,
+                kind: kind, entity: entity, id: object.id, base: object._$revision,
                 before: before, after: after, position: position))
     }
 

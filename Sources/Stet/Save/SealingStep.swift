@@ -63,7 +63,7 @@ struct SealingStep {
 
     /// Collects the values of an object that are not sealed, or sealed for another place.
     private mutating func collect<M: Model>(_ object: M, _ base: AnyObject) throws {
-        guard let entity = object._$state.table?.description, !entity.sealedSlots.isEmpty,
+        guard let entity = object._$table?.description, !entity.sealedSlots.isEmpty,
             let body = try? object._$body()
         else { return }
         for slot in entity.sealedSlots {
@@ -119,11 +119,12 @@ struct SealingStep {
 
     /// Gives an object the sealed values, which is no edit.
     private func replace<M: Model>(_ sealed: [Slot: SealedBytes], in object: M) throws {
-        guard let table = object._$state.table else { return }
+        guard let table = object._$table else { return }
         let body = try object._$body().replacing(sealed, of: table.description)
         let capture = ObjectCapture<M>(
             try body.bytes.withUnsafeBytes { try M._$decode(object.id, $0) },
-            attached: object._$state.attached?.takeUnretainedValue(), object._$state.attachedSlot)
+            attached: object._$inState { $0.attached?.takeUnretainedValue() },
+            object._$inState { $0.attachedSlot })
         capture.restore(object)
     }
 }

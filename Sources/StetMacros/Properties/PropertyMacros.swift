@@ -54,8 +54,10 @@ struct StoredMacro: AccessorMacro, PeerMacro, VerbatimMacro {
         }
         return [
             DeclSyntax(
+                // Exclusivity cannot be violated: an access reads or replaces one value, and runs no
+                // code that edits the object.
                 verbatim:
-                    "private final var \(property.storage): Stet._StorageOf<\(type)>\(initialValue)"
+                    "@exclusivity(unchecked) private final var \(property.storage): Stet._StorageOf<\(type)>\(initialValue)"
             )
         ]
     }

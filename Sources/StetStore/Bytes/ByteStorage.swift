@@ -86,10 +86,10 @@ package struct ByteBuffer: ~Copyable {
         count &+= bytes.count
     }
 
-    @inlinable
     package mutating func appendZeros(_ byteCount: Int) {
         reserve(byteCount)
-        (base + count).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
+        // `initializeMemory` would be a loop over the bytes.
+        memset(base + count, 0, byteCount)
         count &+= byteCount
     }
 

@@ -47,11 +47,13 @@ extension ChangeSetBuilder {
         let before = try RecordBody(body(item.before), of: entity)
         let after = try RecordBody(body(item.after), of: entity)
         var changes: [PropertyChange] = []
-        for (slot, property) in entity.properties.slotted {
+        for index in entity.properties.indices {
+            let slot = Slot(index)
             if Cell.areEqual(try before.cell(slot), try after.cell(slot)) { continue }
             changes.append(
                 PropertyChange(
-                    property, old: try before.value(slot), new: try after.value(slot)))
+                    entity.properties[slot], old: try before.value(slot), new: try after.value(slot)
+                ))
         }
         return changes
     }

@@ -344,15 +344,17 @@ extension ChangeSetBuilder {
         let entity = schema.entities[item.entity]
         let before = try RecordBody(body(item.before), of: entity)
         let after = try RecordBody(body(item.after), of: entity)
+        let properties = entity.properties
         let countOffset = journal.count
         var count: UInt16 = 0
         journal.append(count)
-        for slot in entity.properties.slots {
+        for index in properties.indices {
+            let slot = Slot(index)
             let old = try before.cell(slot)
             let new = try after.cell(slot)
             if Cell.areEqual(old, new) { continue }
             JournalChange.ChangedCell.append(
-                slot: slot, type: entity.properties[slot].type, before: old, after: new,
+                slot: slot, type: properties[slot].type, before: old, after: new,
                 to: &journal)
             count += 1
         }

@@ -96,9 +96,11 @@ package struct IndexChanges: Sendable {
         _ index: NumberedIndex, _ id: ObjectID, _ before: RecordBody?, _ after: RecordBody?
     ) throws {
         if let before, let after {
-            var isSame = true
-            for part in index.index.parts where isSame {
-                isSame = Cell.areEqual(try before.cell(part.slot), try after.cell(part.slot))
+            // A loop over the parts would copy them.
+            let parts = index.index.parts
+            let isSame = try parts.indices.allSatisfy { place in
+                let slot = parts[place].slot
+                return Cell.areEqual(try before.cell(slot), try after.cell(slot))
             }
             if isSame { return }
         }

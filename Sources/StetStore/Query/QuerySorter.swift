@@ -19,6 +19,13 @@ struct QuerySorter {
         try keys.append(&frame, to: &bytes)
     }
 
+    /// Appends the id of an object, after which keys are in the order of the query.
+    func appendID(of row: QueryState.Row, to bytes: inout [UInt8]) {
+        let isDescending = keys.isDescendingByID
+        let id = isDescending ? ObjectID(high: ~row.id.high, low: ~row.id.low) : row.id
+        id.append(to: &bytes)
+    }
+
     func row(_ position: StoreQuery.Position, _ entity: EntityNumber) throws -> QueryState.Row {
         try state.row(position, ofEntity: entity)
     }
@@ -48,16 +55,15 @@ struct QuerySortKeys {
 
 /// The objects of one page: those that come first among all that are added.
 struct QueryPage {
-    /// An object with its key.
+    /// An object with its key, which ends with its id, so that no two keys are equal.
     private struct Entry {
         let row: QueryState.Row
-        /// The first bytes of the key, the highest one first.
-        let start: UInt64
         let key: Range<Int>
     }
 
     private let sorter: QuerySorter
     private let query: StoreQuery
+    /// The object that the page comes after, with its key.
     private let after: (row: QueryState.Row, key: [UInt8])?
     private var entries: [Entry] = []
     private var keys: [UInt8] = []
@@ -74,6 +80,7 @@ struct QueryPage {
             let row = try sorter.row(position, query.entity)
             var key: [UInt8] = []
             try sorter.append(row, rank: position.rank, to: &key)
+            sorter.appendID(of: row, to: &key)
             return (row, key)
         }
     }
@@ -85,31 +92,20 @@ struct QueryPage {
     @discardableResult
     mutating func add(_ row: QueryState.Row) throws -> Bool {
         if isSorted {
-            entries.append(Entry(row: row, start: 0, key: 0..<0))
+            entries.append(Entry(row: row, key: 0..<0))
             return true
         }
         let start = keys.count
-        if !query.order.isEmpty { try sorter.append(row, to: &keys) }
+        try sorter.append(row, to: &keys)
+        sorter.appendID(of: row, to: &keys)
         let range = start..<keys.count
-        if let after, !follows(row, range, after) {
+        if let after, !keys[range].isGreater(than: after.key) {
             keys.removeLast(range.count)
             return false
         }
-        entries.append(Entry(row: row, start: keys.start(of: range), key: range))
+        entries.append(Entry(row: row, key: range))
         if !query.order.isEmpty, entries.count / 4 >= max(most, 256) { cut() }
         return true
-    }
-
-    private func follows(
-        _ row: QueryState.Row, _ range: Range<Int>, _ after: (row: QueryState.Row, key: [UInt8])
-    ) -> Bool {
-        let order = keys.withUnsafeBytes { keys in
-            after.key.withUnsafeBytes {
-                UnsafeRawBufferPointer(rebasing: keys[range]).order(to: $0)
-            }
-        }
-        if order != 0 { return order > 0 }
-        return sorter.isDescendingByID ? row.id < after.row.id : row.id > after.row.id
     }
 
     /// Removes objects that cannot be in the page.
@@ -120,27 +116,13 @@ struct QueryPage {
         for (place, entry) in entries.enumerated() {
             let start = kept.count
             kept += keys[entry.key]
-            entries[place] = Entry(
-                row: entry.row, start: entry.start, key: start..<kept.count)
+            entries[place] = Entry(row: entry.row, key: start..<kept.count)
         }
         keys = kept
     }
 
     private mutating func sort() {
-        let isDescending = sorter.isDescendingByID
-        // Sorts indexes instead of entries, which are large.
-        var places = entries.indices.map { (start: entries[$0].start, place: $0) }
-        keys.withUnsafeBytes { keys in
-            places.sort { one, other in
-                if one.start != other.start { return one.start < other.start }
-                let (one, other) = (entries[one.place], entries[other.place])
-                let order = UnsafeRawBufferPointer(rebasing: keys[one.key])
-                    .order(to: UnsafeRawBufferPointer(rebasing: keys[other.key]))
-                if order != 0 { return order < 0 }
-                return isDescending ? one.row.id > other.row.id : one.row.id < other.row.id
-            }
-        }
-        entries = places.map { entries[$0.place] }
+        entries = ByteOrder.sorted(keys, entries.map(\.key)).map { entries[$0] }
     }
 
     /// Returns the objects in order.
@@ -167,14 +149,8 @@ struct QueryPage {
     }
 }
 
-extension [UInt8] {
-    /// Returns up to eight bytes as a number with their order.
-    fileprivate func start(of range: Range<Int>) -> UInt64 {
-        var start: UInt64 = 0
-        for offset in 0..<8 {
-            let byte = offset < range.count ? self[range.lowerBound + offset] : 0
-            start = start << 8 | UInt64(byte)
-        }
-        return start
+extension ArraySlice<UInt8> {
+    fileprivate func isGreater(than other: [UInt8]) -> Bool {
+        withUnsafeBytes { one in other.withUnsafeBytes { one.compare($0) > 0 } }
     }
 }

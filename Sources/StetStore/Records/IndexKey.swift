@@ -113,10 +113,13 @@ extension RecordBody {
         _ parts: ArraySlice<EntityIndex.Part>, to bytes: inout [UInt8]
     ) throws(DecodingFailure) -> Bool {
         var hasNull = false
-        for part in parts {
-            let cell = try cell(part.slot)
+        let properties = entity.properties
+        // A loop over the parts would copy them.
+        for place in parts.indices {
+            let slot = parts[place].slot
+            let cell = try cell(slot)
             if cell == nil { hasNull = true }
-            try OrderedKey.append(cell, entity.properties[part.slot].type, part.folding, to: &bytes)
+            try OrderedKey.append(cell, properties[slot].type, parts[place].folding, to: &bytes)
         }
         return hasNull
     }

@@ -1,5 +1,6 @@
 // Uses the standard library's normalisation. Foundation's would add its tables to every program.
 import FoundationEssentials
+import Glibc
 @_spi(_Unicode) import Swift
 
 /// Bytes whose order by `memcmp`, and so in LMDB, is the order of values; the entries of an index
@@ -55,7 +56,7 @@ package struct OrderedKey: Hashable, Sendable {
         case (.word(let word)?, .double), (.word(let word)?, .date):
             bytes.append(Tag.value)
             return append(Double(bitPattern: word), to: &bytes)
-        case (.bytes(let text)?, .string) where folding.isEmpty && text.allSatisfy({ $0 < 0x80 }):
+        case (.bytes(let text)?, .string) where folding.isEmpty && RecordWriter.isASCII(text):
             bytes.append(Tag.value)
             return append(escaped: text, to: &bytes)
         case (.bytes(let id)?, .uuid), (.bytes(let id)?, .reference):
@@ -117,6 +118,15 @@ package struct OrderedKey: Hashable, Sendable {
             [UInt8(place >> 8), UInt8(truncatingIfNeeded: place)]
             + digits[..<end].map { $0 - UInt8(ascii: "0") + 1 } + [0]
         bytes += isNegative ? payload.map { ~$0 } : payload
+    }
+
+    private static func append(escaped text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        if let start = text.baseAddress, memchr(start, 0, text.count) != nil {
+            return append(escaped: AnySequence(text), to: &bytes)
+        }
+        bytes.append(contentsOf: text)
+        bytes.append(Tag.end)
+        bytes.append(Tag.end)
     }
 
     /// Appends text with 0 escaped as 0 255, and 0 0 as the end mark.

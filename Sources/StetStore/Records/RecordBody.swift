@@ -4,13 +4,17 @@ import FoundationEssentials
 package struct RecordBody {
     package let bytes: UnsafeRawBufferPointer
     package let entity: Entity
-    private var reader: RecordReader
 
     /// - Throws: `DecodingFailure` when the body does not belong to this entity.
     package init(_ bytes: UnsafeRawBufferPointer, of entity: Entity) throws(DecodingFailure) {
         self.bytes = bytes
         self.entity = entity
-        reader = try RecordReader(body: bytes, propertyCount: entity.properties.count)
+        _ = try RecordReader(body: bytes, propertyCount: entity.properties.count)
+    }
+
+    /// A reader of the values, made for each use: a smaller body is copied faster.
+    private var reader: RecordReader {
+        RecordReader(checked: bytes, propertyCount: entity.properties.count)
     }
 
     /// Returns the stored bytes of a property, without the mark of a normalised string; nil when it

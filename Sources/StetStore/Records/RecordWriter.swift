@@ -160,6 +160,12 @@ public struct RecordReader {
         guard body.count >= RecordLayout.fixedByteCount(propertyCount) else {
             throw DecodingFailure(tooShortBody: body.count, propertyCount)
         }
+        self.init(checked: body, propertyCount: propertyCount)
+    }
+
+    /// Creates a reader of a body that is long enough for the number of properties.
+    @inlinable
+    init(checked body: UnsafeRawBufferPointer, propertyCount: Int) {
         // An empty buffer may have no base address. A record without properties is never read.
         base = body.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!
         byteCount = body.count

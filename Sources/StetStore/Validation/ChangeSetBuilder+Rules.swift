@@ -20,11 +20,14 @@ extension ChangeSetBuilder {
             violations += try entity.missingPresence(in: body, messages) {
                 (item.kind, entity.name, item.id)
             }
-            for property in rules {
-                if let presence = property.presence, try body.cell(presence) == nil { continue }
-                let cell = try body.cell(property.slot)
-                guard try property.areViolated(by: cell) else { continue }
-                violations += try property.violations(of: cell, messages) {
+            // A loop over the rules would copy them.
+            for place in rules.indices {
+                if let presence = rules[place].presence, try body.cell(presence) == nil {
+                    continue
+                }
+                let cell = try body.cell(rules[place].slot)
+                guard try rules[place].areViolated(by: cell) else { continue }
+                violations += try rules[place].violations(of: cell, messages) {
                     (item.kind, entity.name, item.id)
                 }
             }
