@@ -50,7 +50,7 @@ extension QueryNode {
         case .isIn(let node, _), .folded(let node, _), .not(let node): node.readsMembers
         case .all(let nodes), .any(let nodes): nodes.contains(where: \.readsMembers)
         case .members: true
-        case .matching, .rank: false
+        case .sealed, .matching, .rank: false
         }
     }
 
@@ -72,6 +72,8 @@ extension QueryNode {
         case .arithmetic(let operation, let one, let other):
             return .arithmetic(operation, map(one), map(other))
         case .coalesced(let one, let other): return .coalesced(map(one), map(other))
+        case .sealed(let object, let slot, let match):
+            return .sealed(change(object), slot: slot, match)
         case .matching(let object, let match): return .matching(change(object), match)
         case .rank(let object, let match): return .rank(change(object), match)
         case .members(let test, let members, let node):
@@ -121,7 +123,7 @@ extension QueryNode {
         case .text(_, let one, let other): one.isNullWithoutValues || other.isNullWithoutValues
         case .all(let nodes): nodes.contains(where: \.isFalseWithoutValues)
         case .any(let nodes): nodes.allSatisfy(\.isFalseWithoutValues)
-        case .property, .members(.any, _, _), .matching: true
+        case .property, .members(.any, _, _), .sealed, .matching: true
         default: false
         }
     }

@@ -49,6 +49,7 @@ struct QueryReads {
         case .isIn(let node, _), .folded(let node, _), .not(let node): add(node, members)
         case .all(let nodes), .any(let nodes): for node in nodes { add(node, members) }
         case .members(_, let list, let condition): add(list, condition, members)
+        case .sealed(let object, let slot, _): add(slot, of: object, members)
         case .matching(let object, let match):
             for attribute in match.attributes { add(attribute.slot, of: object, members) }
         case .rank(let object, _): addRank(of: object, members)

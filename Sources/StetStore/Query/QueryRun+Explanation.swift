@@ -135,6 +135,8 @@ private struct QueryText {
         case .coalesced(let one, let other): return "(\(text(one)) ?? \(text(other)))"
         case .members(let test, let members, let condition):
             return text(test, members, condition)
+        case .sealed(let object, let slot, let match):
+            return "\(text(.property(object, slot: slot))) equals a value sealed by \(match.owner)"
         case .matching(let object, let match):
             let path = place(object).path
             return (path.isEmpty ? "" : path + ".") + "matching \"\(match.query.text)\""

@@ -116,7 +116,12 @@ extension RecordBody {
         for part in parts {
             let cell = try cell(part.slot)
             if cell == nil { hasNull = true }
-            try OrderedKey.append(cell, entity.properties[part.slot].type, part.folding, to: &bytes)
+            let property = entity.properties[part.slot]
+            if property.seal != nil {
+                _ = OrderedKey.append(try indexedValue(part.slot), to: &bytes)
+            } else {
+                try OrderedKey.append(cell, property.type, part.folding, to: &bytes)
+            }
         }
         return hasNull
     }

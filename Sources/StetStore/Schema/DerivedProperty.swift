@@ -144,8 +144,9 @@ private struct ExpressionCheck {
                 throw DecodingFailure("its expression combines a \(first) and a \(second)")
             }
             return first ?? second
-        case .members, .matching, .rank:
-            throw DecodingFailure("an expression over members or a search can't be stored")
+        case .members, .sealed, .matching, .rank:
+            throw DecodingFailure(
+                "an expression over members, sealed values or a search can't be stored")
         }
     }
 

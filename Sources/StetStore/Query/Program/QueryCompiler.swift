@@ -59,7 +59,7 @@ struct QueryCompiler {
         case .rank(let object, let match):
             let (place, entity) = place(object)
             return RankOperand(place, entity, match)
-        case .comparison, .isIn, .text, .all, .any, .not, .members, .matching:
+        case .comparison, .isIn, .text, .all, .any, .not, .members, .sealed, .matching:
             return ConditionOperand(condition(node))
         }
     }
@@ -108,6 +108,13 @@ struct QueryCompiler {
         case .members(.count, _, _): return TruthCondition(operand(node))
         case .members(let test, let members, let node):
             return MemberCondition(conditions(members, node), isAny: test == .any)
+        case .sealed(let object, let slot, let match):
+            let (place, number) = place(object)
+            let entity = schema.entities[number]
+            guard let seal = entity.properties[slot].seal else {
+                trap("a query compares a value as sealed that is not")
+            }
+            return SealedCondition(place, slot: slot, owner: entity.slot(ofOwner: seal), match)
         case .matching(let object, let match):
             let (place, entity) = place(object)
             return MatchingCondition(place, entity, match)
