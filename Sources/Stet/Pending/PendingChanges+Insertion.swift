@@ -10,8 +10,12 @@ extension PendingChanges {
         var queue = insertOne(object)
         while let next = queue.popLast() { queue += insertOne(next) }
         placeHeldMembers()
-        if objects.count == position + 1 { return core.callDidInsert(of: object) }
-        let inserted: [any Model] = objects[position...].map(\.object)
+        // Others may have become members of an inserted object, which is an edit.
+        if objects.count == position + 1 {
+            if object._$flags.contains(.inserted) { core.callDidInsert(of: object) }
+            return
+        }
+        let inserted = objects[position...].map(\.object).filter(\.isInserted)
         for object in inserted { core.callDidInsert(of: object) }
     }
 

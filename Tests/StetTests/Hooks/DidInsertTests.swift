@@ -96,6 +96,23 @@ import Testing
         #expect(try scratch.context.save()?.changeSet.changes.count == 2)
     }
 
+    @Test func aMemberOfAnInsertedObjectIsNotInserted() throws {
+        let context = try Store.inMemory(for: HookedAlbum.self, HookedTrack.self).context()
+        let track = HookedTrack()
+        context.insert(track)
+        try context.save()
+        let (album, other) = (HookedAlbum(), HookedTrack())
+        album.tracks = ToMany([track, other])
+        context.insert(album)
+        #expect(track.album === album)
+        #expect(track.insertionCount == 1)
+        #expect(other.insertionCount == 1)
+        let second = HookedAlbum()
+        second.tracks = ToMany([track])
+        context.insert(second)
+        #expect(track.insertionCount == 1)
+    }
+
     @Test func insertionsWithoutAnEndAreRefused() throws {
         let scratch = try HookedStore()
         @Sendable func another(_ diary: Diary) {

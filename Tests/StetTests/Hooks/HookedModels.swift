@@ -51,6 +51,19 @@ struct FetchScript: Sendable {
     }
 }
 
+@Model final class HookedAlbum {
+    @Relationship(inverse: \HookedTrack.album) var tracks: ToMany<HookedTrack>
+    init() {}
+}
+
+@Model final class HookedTrack {
+    var album: HookedAlbum?
+    @Transient var insertionCount = 0
+    init() {}
+
+    func didInsert() { insertionCount += 1 }
+}
+
 /// Hooks in an extension of the class.
 @Model final class Extended {
     var title: String = ""

@@ -36,7 +36,8 @@ extension QueryNode {
             .arithmetic(_, let one, let other), .coalesced(let one, let other):
             try one.checkKeys()
             try other.checkKeys()
-        case .isIn(let node, _), .folded(let node, _), .not(let node), .members(_, _, let node):
+        case .isIn(let node, _), .folded(let node, _), .not(let node), .members(_, _, let node),
+            .elements(_, _, let node):
             try node.checkKeys()
         case .all(let nodes), .any(let nodes): for node in nodes { try node.checkKeys() }
         }
