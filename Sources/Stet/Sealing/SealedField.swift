@@ -30,7 +30,6 @@ public struct _SealedField<Value: AttributeValue>: Sendable {
     ///   - value: the value.
     ///   - owner: the object by whose key it is sealed: that to which the relationship of
     ///     `.sealed(by:)` refers or, without that option, the object with the attribute.
-    /// - Returns: The condition.
     public func isEqual(to value: Value, sealedBy owner: some Model) -> QueryExpression<Bool> {
         isEqual(to: value, sealedBy: owner.id)
     }
@@ -40,7 +39,6 @@ public struct _SealedField<Value: AttributeValue>: Sendable {
     /// - Parameters:
     ///   - value: the value.
     ///   - owner: the id of the object by whose key it is sealed.
-    /// - Returns: The condition.
     public func isEqual(to value: Value, sealedBy owner: ObjectID) -> QueryExpression<Bool> {
         let match = SealedMatch(Sealed(value).bytes, owner: owner, labels: labels)
         return QueryExpression(.sealed(object, slot: slot, match))
@@ -78,7 +76,6 @@ public struct _OptionalSealedField<Value: AttributeValue>: Sendable {
     /// - Parameters:
     ///   - value: the value.
     ///   - owner: the object by whose key it is sealed.
-    /// - Returns: The condition.
     public func isEqual(to value: Value, sealedBy owner: some Model) -> QueryExpression<Bool> {
         field.isEqual(to: value, sealedBy: owner)
     }
@@ -88,7 +85,6 @@ public struct _OptionalSealedField<Value: AttributeValue>: Sendable {
     /// - Parameters:
     ///   - value: the value.
     ///   - owner: the id of the object by whose key it is sealed.
-    /// - Returns: The condition.
     public func isEqual(to value: Value, sealedBy owner: ObjectID) -> QueryExpression<Bool> {
         field.isEqual(to: value, sealedBy: owner)
     }

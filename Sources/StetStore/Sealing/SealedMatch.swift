@@ -19,8 +19,7 @@ package struct SealedMatch: Hashable, Sendable {
 
     /// Returns whether an attribute of an object has the value.
     ///
-    /// A value that was not saved yet has the owner `saver`, by whose key it will be sealed.
-    ///
+    /// - Parameter saver: The object by whose key a value will be sealed that was not saved yet.
     /// - Throws: `SealingError` when a value of the owner cannot be opened.
     func matches(
         _ bytes: SealedBytes, of object: ObjectID, saver: ObjectID?

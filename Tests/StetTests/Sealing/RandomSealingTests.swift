@@ -6,9 +6,8 @@ import Testing
 @testable import Stet
 
 /// Random edits, saves, merges, undos and redos of sealed values, with owners that change and keys
-/// that are rotated and destroyed, beside a plain model of the last saved values.
-///
-/// Queries find each value.
+/// that are rotated and destroyed, beside a plain model of the last saved values. Queries find each
+/// value.
 @Suite struct RandomSealingTests {
     private final class Driver {
         let clinic: Clinic
