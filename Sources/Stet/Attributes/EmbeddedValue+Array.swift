@@ -49,12 +49,15 @@ extension EmbeddedValue {
     /// Returns the array with the members normalised of all elements that it does not share with
     /// `base`.
     public static func _normalizedArray(_ array: [Self], since base: [Self]?) -> [Self]? {
+        if _$members.allSatisfy(\.described.normalizers.isEmpty) { return nil }
         let base = base ?? []
-        if array == base { return nil }
+        // Most edits leave the elements before and after them as they are.
+        let start = zip(array, base).prefix { $0 == $1 }.count
+        let (rest, former) = (array[start...], base[start...])
+        let end = array.count - zip(rest.reversed(), former.reversed()).prefix { $0 == $1 }.count
+        let changed = base[start..<(base.count - (array.count - end))]
         var normalized = array
-        for index in array.indices {
-            if index < base.count, array[index] == base[index] { continue }
-            if base.contains(array[index]) { continue }
+        for index in start..<end where !changed.contains(array[index]) {
             normalized[index]._$normalize(since: nil)
         }
         return normalized == array ? nil : normalized

@@ -29,18 +29,10 @@ public struct _QueryObject: Sendable {
     let place: QueryObject
     /// The slot that shows whether the optional embedded value whose fields are named is present.
     let presence: Slot?
-    /// The labels of the object's sealed attributes; nil when it has none.
-    let sealLabels: SealLabels?
 
-    init(_ place: QueryObject, presence: Slot? = nil, _ sealLabels: SealLabels? = nil) {
+    init(_ place: QueryObject, presence: Slot? = nil) {
         self.place = place
         self.presence = presence
-        self.sealLabels = sealLabels
-    }
-
-    /// Creates the object of a model on a path.
-    init<M: Model>(_ place: QueryObject, of model: M.Type) {
-        self.init(place, M.sealLabels)
     }
 
     /// True for the queried object itself.
@@ -55,10 +47,7 @@ public struct _QueryObject: Sendable {
 
 extension Model {
     /// The fields of the queried object.
-    static var fields: Fields { Fields(_object: _QueryObject(.root, of: Self.self)) }
-
-    /// The labels of the model's sealed attributes; nil when it has none.
-    static var sealLabels: SealLabels? { _$description.sealLabels?.takeUnretainedValue() }
+    static var fields: Fields { Fields(_object: _QueryObject(.root)) }
 }
 
 /// A to-many relationship as queries name it.
@@ -115,8 +104,7 @@ public struct ToManyField<Member: Model>: Sendable {
         _ test: QueryNode.MemberTest, _ condition: (Member.Fields) -> QueryNode
     ) -> QueryNode {
         let scope = QueryScopes.next()
-        let member = QueryObject.member(scope: scope)
-        let fields = Member.Fields(_object: _QueryObject(member, of: Member.self))
+        let fields = Member.Fields(_object: _QueryObject(.member(scope: scope)))
         return .members(
             test,
             QueryMembers(

@@ -142,8 +142,6 @@ private struct QueryText {
             inner.members[array.scope] = property?.embedded?.entity
             return text(
                 test, (path.isEmpty ? "" : path + ".") + (property?.name ?? "?"), condition, inner)
-        case .sealed(let object, let slot, let match):
-            return "\(text(.property(object, slot: slot))) equals a value sealed by \(match.owner)"
         case .matching(let object, let match):
             let path = place(object).path
             return (path.isEmpty ? "" : path + ".") + "matching \"\(match.query.text)\""

@@ -11,7 +11,6 @@ package struct QueryRun {
     package init(_ state: QueryState, _ query: StoreQuery) throws {
         self.state = state
         self.query = query
-        try query.condition.checkKeys()
         let compiler = QueryCompiler(state.schema, root: query.entity)
         condition = compiler.condition(query.condition)
         planner = QueryPlanner(

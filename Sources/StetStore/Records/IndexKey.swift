@@ -119,12 +119,7 @@ extension RecordBody {
             let slot = parts[place].slot
             let cell = try cell(slot)
             if cell == nil { hasNull = true }
-            let property = properties[slot]
-            if property.seal != nil {
-                _ = OrderedKey.append(try indexedValue(slot), to: &bytes)
-            } else {
-                try OrderedKey.append(cell, property.type, parts[place].folding, to: &bytes)
-            }
+            try OrderedKey.append(cell, properties[slot].type, parts[place].folding, to: &bytes)
         }
         return hasNull
     }
