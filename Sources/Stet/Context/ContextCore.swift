@@ -88,6 +88,8 @@ final class ContextCore {
 
     // MARK: Parts
 
+    var hookCalls: HookCalls { HookCalls(core: self) }
+
     /// The shown revision with the pending changes on top of it.
     var state: WorkingState {
         if let madeState { return madeState }
@@ -225,7 +227,7 @@ final class ContextCore {
 
     /// Traps when a hook, validator or observer of a save makes a call that cannot run inside it.
     func checkNotSaving(_ call: StaticString) {
-        checkNotInHook(call)
+        hookCalls.checkNotInHook(call)
         trap(
             unless: !isSaving,
             "\(call) during a save: willSave, validators and willCommit observers may not call it")
@@ -340,7 +342,7 @@ final class ContextCore {
         hooks.readDepth += 1
         defer {
             hooks.readDepth -= 1
-            if !hooks.fetched.isEmpty { callDidFetch() }
+            if !hooks.fetched.isEmpty { hookCalls.callDidFetch() }
         }
         return try SharedRead.read(self, body)
     }

@@ -80,7 +80,7 @@ extension ManagedContext {
         }
         var objects = unsafeBitCast(found, to: [M].self)
         if M._$hasDidFetch {
-            for object in objects { core.callDidFetch(of: object) }
+            for object in objects { core.hookCalls.callDidFetch(of: object) }
         }
         for case let object as M in core.insertedObjects where !object.isDeleted {
             objects.append(object)
@@ -157,7 +157,7 @@ extension ContextCore {
         resolving([]) {
             let objects = try load(ids, as: type)
             if M._$hasDidFetch {
-                for object in objects { callDidFetch(of: object) }
+                for object in objects { hookCalls.callDidFetch(of: object) }
             }
             return objects
         }

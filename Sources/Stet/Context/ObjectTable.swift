@@ -98,7 +98,7 @@ public final class _ObjectTable {
     /// included.
     func load<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
         guard let object = try object(id, as: type) ?? read(id, as: type) else { return nil }
-        if M._$hasDidFetch { core.callDidFetch(of: object) }
+        if M._$hasDidFetch { core.hookCalls.callDidFetch(of: object) }
         return object
     }
 

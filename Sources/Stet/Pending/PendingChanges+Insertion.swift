@@ -5,18 +5,18 @@ import StetStore
 extension PendingChanges {
     /// Inserts an object, and every object that is reachable from it and is in no context yet.
     func insert(_ object: some Model) {
-        guard core.mayEdit(object) else { return }
+        guard core.hookCalls.mayEdit(object) else { return }
         let position = objects.count
         var queue = insertOne(object)
         while let next = queue.popLast() { queue += insertOne(next) }
         placeHeldMembers()
         // Others may have become members of an inserted object, which is an edit.
         if objects.count == position + 1 {
-            if object._$flags.contains(.inserted) { core.callDidInsert(of: object) }
+            if object._$flags.contains(.inserted) { core.hookCalls.callDidInsert(of: object) }
             return
         }
         let inserted = objects[position...].map(\.object).filter(\.isInserted)
-        for object in inserted { core.callDidInsert(of: object) }
+        for object in inserted { core.hookCalls.callDidInsert(of: object) }
     }
 
     /// Inserts one object; returns the objects to insert after it.
@@ -129,8 +129,8 @@ extension PendingChanges {
         guard owner === core else {
             return core.note(.foreignObject, object, "belongs to another context")
         }
-        guard !object._$flags.contains(.deleted), core.mayEdit(object),
-            core.callWillDelete(of: object), !object._$flags.contains(.deleted)
+        guard !object._$flags.contains(.deleted), core.hookCalls.mayEdit(object),
+            core.hookCalls.callWillDelete(of: object), !object._$flags.contains(.deleted)
         else { return }
         markDeleted(object)
     }

@@ -145,7 +145,7 @@ public struct Fetch<M: Model>: ObjectQuery {
         }
         let objects = unsafeBitCast(found, to: [M].self)
         if M._$hasDidFetch {
-            for object in objects { context.core.callDidFetch(of: object) }
+            for object in objects { context.core.hookCalls.callDidFetch(of: object) }
         }
         return objects
     }

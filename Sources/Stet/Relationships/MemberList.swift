@@ -71,7 +71,7 @@ struct MemberList {
     }
 
     func remove(_ member: any Model) {
-        guard core.mayEdit(owner), contains(member) else { return }
+        guard core.hookCalls.mayEdit(owner), contains(member) else { return }
         core.resolving(()) {
             if end.isReference {
                 core.pending.refer(member, end, to: .none)
@@ -134,7 +134,7 @@ struct MemberList {
 
     /// Returns whether a member can be given to the owner; inserts it when it is in no context.
     private func mayTake(_ member: any Model) -> Bool {
-        guard core.mayEdit(owner) else { return false }
+        guard core.hookCalls.mayEdit(owner) else { return false }
         if owner._$flags.contains(.deleted) {
             core.note(.deletedObjectEdited, owner, "was edited after it had been deleted")
             return false
@@ -233,7 +233,7 @@ extension ContextCore {
             note(.deletedObjectEdited, object, "was edited after it had been deleted")
             return false
         }
-        guard mayEdit(object) else { return false }
+        guard hookCalls.mayEdit(object) else { return false }
         if !object.hasChanges { pending.register(object) }
         pending.touch(object)
         return true

@@ -224,7 +224,7 @@ public struct PolymorphicFetch<Group: ModelGroup> {
         let found = try read { run in
             try rows(run).map { try core.table(ofEntity: $0.entity).object(of: $0.row) }
         }
-        for object in found { core.callDidFetch(of: object) }
+        for object in found { core.hookCalls.callDidFetch(of: object) }
         return found.compactMap(Group._object)
     }
 }
