@@ -87,7 +87,7 @@ public struct MergePolicy: Sendable {
 
     /// Returns the value of a contested property; nil when the policy does not decide.
     ///
-    /// - Parameter decision: what was decided for the side that the policy favors.
+    /// The decision is the one for the side that the policy favors.
     func value(of conflict: Conflict.Property, _ decision: ThreeWay) throws -> Value? {
         if let reducer = reducers[[conflict.entity, conflict.property]],
             let value = reducer(conflict)

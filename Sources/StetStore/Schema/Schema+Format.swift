@@ -126,8 +126,8 @@ extension Property {
         embedded?.encode(into: &buffer)
     }
 
-    /// - Parameter isMember: true for a member of an element, which is no array of other elements:
-    ///   bytes could nest these more deeply than the stack allows.
+    // A member of an element is no array of other elements: bytes could nest these more deeply than
+    // the stack allows.
     fileprivate init(decoding reader: inout ByteReader, isMember: Bool = false) throws {
         let name = try reader.readShortString()
         func readType() throws -> ValueType {

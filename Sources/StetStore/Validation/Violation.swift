@@ -340,9 +340,9 @@ extension Violation {
             messages: messages)
     }
 
-    /// The position of unique values after all rules of a property.
-    /// The place of the rules of all members of an array's elements, after those of the array.
+    /// The position of the rules of all members of an array's elements, after those of the array.
     static let elementRuleIndex = 255
+    /// The position of unique values after all rules of a property.
     fileprivate static let uniqueRuleIndex = 256
     package static let validatorRuleIndex = 257
     static let chainRuleIndex = 258
