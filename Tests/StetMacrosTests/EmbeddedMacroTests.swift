@@ -34,6 +34,9 @@ import Testing
     }
 
     @Test func anEmbeddedValueIsAnExtension() {
+        let noElement =
+            "@available(*, unavailable, message: \"an element of an array can't have a member "
+            + "that is '.indexed': remove that of 'city', or write a '@Model'\")"
         let lines = expand(
             """
             @Embedded public struct Address {
@@ -104,6 +107,8 @@ import Testing
                 "guard one.city == other.city else {", "return false", "}",
                 "guard one.kind == other.kind else {", "return false", "}", "return true",
                 "}",
+                noElement, "public typealias _List = Stet._RefusedProperty<[Address]>",
+                noElement, "public typealias _OptionalList = Stet._RefusedProperty<[Address]?>",
                 "}",
                 "extension Address: Stet.EmbeddedValue {",
                 "public init(_$reader reader: inout Stet._RecordReader, slot: "
@@ -145,6 +150,10 @@ import Testing
                 "self.note._write(&writer, slot: _$Slots.note)",
                 "_$Types.kind._field(_object, slot: _$Slots.kind)",
                 "String._field(_object, slot: _$Slots.note)",
+                "_kind = _$Types.kind._storage(from: try Stet._SnapshotValueOf<_$Types.kind>"
+                    + "._field(&reader, slot: _$Slots.kind))",
+                "_note = String._storage(from: try Stet._SnapshotValueOf<String>"
+                    + "._field(&reader, slot: _$Slots.note))",
                 "Stet._slot(after: _$Slots.kind, _$Types.kind.self, 1).index",
                 "case _$Slots.kind.index:",
                 "case _$Slots.kind.index:",
