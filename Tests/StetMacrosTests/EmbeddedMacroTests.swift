@@ -33,20 +33,21 @@ import Testing
         Parser.messages(source, Self.macros).filter { !$0.contains("needs an initialiser") }
     }
 
+    private static let address = """
+        @Embedded public struct Address {
+            @Attribute(.trimmed, .indexed, originalName: "town") public var city: String = ""
+            @Attribute(.hidden) var kind: Kind
+            var line: String { city }
+        }
+        """
+
+    private static let noElement =
+        "@available(*, unavailable, message: \"an element of an array can't have a member "
+        + "that is '.indexed': remove that of 'city', or write a '@Model'\")"
+
     @Test func anEmbeddedValueIsAnExtension() {
-        let noElement =
-            "@available(*, unavailable, message: \"an element of an array can't have a member "
-            + "that is '.indexed': remove that of 'city', or write a '@Model'\")"
-        let lines = expand(
-            """
-            @Embedded public struct Address {
-                @Attribute(.trimmed, .indexed, originalName: "town") public var city: String = ""
-                @Attribute(.hidden) var kind: Kind
-                var line: String { city }
-            }
-            """)
         #expect(
-            lines == [
+            expand(Self.address) == [
                 "public struct Address {",
                 "public var city: String = \"\"",
                 "var kind: Kind",
@@ -107,8 +108,8 @@ import Testing
                 "guard one.city == other.city else {", "return false", "}",
                 "guard one.kind == other.kind else {", "return false", "}", "return true",
                 "}",
-                noElement, "public typealias _List = Stet._RefusedProperty<[Address]>",
-                noElement, "public typealias _OptionalList = Stet._RefusedProperty<[Address]?>",
+                Self.noElement, "public typealias _List = Stet._RefusedProperty<[Address]>",
+                Self.noElement, "public typealias _OptionalList = Stet._RefusedProperty<[Address]?>",
                 "}",
                 "extension Address: Stet.EmbeddedValue {",
                 "public init(_$reader reader: inout Stet._RecordReader, slot: "
@@ -126,17 +127,18 @@ import Testing
             ])
     }
 
+    private static let person = """
+        @Model final class Person {
+            var name: String
+            var address: Address
+            var kind: Kind
+            var note: String
+            init() {}
+        }
+        """
+
     @Test func thePropertiesAfterAPossibleEmbeddedValueHaveComputedSlots() {
-        let lines = expand(
-            """
-            @Model final class Person {
-                var name: String
-                var address: Address
-                var kind: Kind
-                var note: String
-                init() {}
-            }
-            """)
+        let lines = expand(Self.person)
         #expect(
             lines.filter { $0.contains("_$Slots") || $0.contains("Stet._slot(") } == [
                 "fileprivate enum _$Slots {",
