@@ -9,8 +9,8 @@ struct StetCommand: ParsableCommand {
             The tool needs no models: a store contains the description of its own. Other processes \
             may use the store meanwhile. Only undo, redo, revert, import, trim, redact, compact \
             --in-place, attach, detach, remake and subscriptions write to it, and only remake \
-            makes a missing file. Each command reads the store in a child process, so that a \
-            damaged file cannot end the tool itself.
+            makes a missing file; keys reads and writes a key file instead. Each command reads \
+            the store in a child process, so that a damaged file cannot end the tool itself.
 
             A node of a shared journal can be read without that. To write to it, name the journal \
             with --journal; the program stet-postgres, which has all of these commands, knows \
@@ -41,6 +41,7 @@ struct StetCommand: ParsableCommand {
             RevertCommand.self, VerifyCommand.self, BackupCommand.self, ShipCommand.self,
             RestoreCommand.self,
             CompactCommand.self, TrimCommand.self, RedactCommand.self, SubscriptionsCommand.self,
+            KeysCommand.self,
             AttachCommand.self, DetachCommand.self, RenewBaseCommand.self, RemakeCommand.self,
             InChildCommand.self,
         ])

@@ -13,12 +13,10 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
     static let stetStore = FolderOrder(
         module: "StetStore",
         folders: [
-            "Values", "Bytes", "Text", "Schema", "Patterns", "Members", "Sealing", "Records",
-            "Journal",
-            "History", "Shared", "File", "Reader", "Subscriptions", "Commit", "State", "Query",
-            "Validation", "Observation", "Undo", "Retention", "Migration", "Verification",
-            "Shipping",
-            "Nodes",
+            "Values", "Bytes", "Text", "Sealing", "Schema", "Patterns", "Members", "Records",
+            "Journal", "History", "Shared", "File", "Reader", "Subscriptions", "Commit", "State",
+            "Query", "Validation", "Observation", "Undo", "Retention", "Migration", "Verification",
+            "Shipping", "Nodes",
         ],
         exceptions: [
             // The attributes of a commit may have a request to the journal.

@@ -256,6 +256,18 @@ extension EmbeddedValue {
 
     @available(
         *, unavailable,
+        message: "write the rules of an embedded value at its members, in the struct"
+    )
+    public typealias _IndexedAttribute = _RefusedProperty<Self>
+
+    @available(
+        *, unavailable,
+        message: "write the rules of an embedded value at its members, in the struct"
+    )
+    public typealias _OptionalIndexedAttribute = _RefusedProperty<Self?>
+
+    @available(
+        *, unavailable,
         message: "an embedded value can't contain another: write the members of that one"
     )
     public typealias _Member = _RefusedProperty<Self>

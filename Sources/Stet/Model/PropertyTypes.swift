@@ -22,6 +22,9 @@ extension AttributeValue {
     /// The type of a property with options.
     public typealias _RuledAttribute = Self
     public typealias _OptionalRuledAttribute = Self?
+    /// The type of a property with an index and no other options.
+    public typealias _IndexedAttribute = Self
+    public typealias _OptionalIndexedAttribute = Self?
     /// The type of a member of an embedded value.
     public typealias _Member = Self
     public typealias _OptionalMember = Self?
@@ -46,11 +49,17 @@ extension Optional where Wrapped: _OptionalStorable {
 extension Model {
     public typealias _OptionalAttribute = Self?
     public typealias _OptionalRuledAttribute = Self?
+    public typealias _OptionalIndexedAttribute = Self?
 
     @available(
         *, unavailable, message: "a relationship to one is optional: write 'Owner?' for 'Owner'"
     )
     public typealias _Attribute = _RefusedProperty<Self>
+
+    @available(
+        *, unavailable, message: "a relationship to one is optional: write 'Owner?' for 'Owner'"
+    )
+    public typealias _IndexedAttribute = _RefusedProperty<Self>
 
     @available(
         *, unavailable, message: "a relationship to one is optional: write 'Owner?' for 'Owner'"

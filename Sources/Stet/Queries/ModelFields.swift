@@ -29,10 +29,24 @@ public struct _QueryObject: Sendable {
     let place: QueryObject
     /// The slot that shows whether the optional embedded value whose fields are named is present.
     let presence: Slot?
+    /// Returns the labels of the object's sealed attributes; nil when it has none.
+    ///
+    /// Expressions of derived attributes name fields while the description of the model is made,
+    /// which has the labels: only a comparison asks for them.
+    let sealLabels: @Sendable () -> SealLabels?
 
-    init(_ place: QueryObject, presence: Slot? = nil) {
+    init(
+        _ place: QueryObject, presence: Slot? = nil,
+        sealLabels: @escaping @Sendable () -> SealLabels? = { nil }
+    ) {
         self.place = place
         self.presence = presence
+        self.sealLabels = sealLabels
+    }
+
+    /// Creates the object of a model on a path.
+    init<M: Model>(_ place: QueryObject, of model: M.Type) {
+        self.init(place, sealLabels: { M.sealLabels })
     }
 
     /// True for the queried object itself.
@@ -47,7 +61,10 @@ public struct _QueryObject: Sendable {
 
 extension Model {
     /// The fields of the queried object.
-    static var fields: Fields { Fields(_object: _QueryObject(.root)) }
+    static var fields: Fields { Fields(_object: _QueryObject(.root, of: Self.self)) }
+
+    /// The labels of the model's sealed attributes; nil when it has none.
+    static var sealLabels: SealLabels? { _$description.sealLabels?.takeUnretainedValue() }
 }
 
 /// A to-many relationship as queries name it.
@@ -104,7 +121,8 @@ public struct ToManyField<Member: Model>: Sendable {
         _ test: QueryNode.MemberTest, _ condition: (Member.Fields) -> QueryNode
     ) -> QueryNode {
         let scope = QueryScopes.next()
-        let fields = Member.Fields(_object: _QueryObject(.member(scope: scope)))
+        let member = QueryObject.member(scope: scope)
+        let fields = Member.Fields(_object: _QueryObject(member, of: Member.self))
         return .members(
             test,
             QueryMembers(

@@ -22,7 +22,7 @@ extension Model {
 
     public static func _field(optionalOf object: _QueryObject, slot: Slot) -> Fields? {
         let target = QueryObject.target(object.place, slot: slot, entity: _$name)
-        return Fields(_object: _QueryObject(target))
+        return Fields(_object: _QueryObject(target, of: Self.self))
     }
 
     @inlinable

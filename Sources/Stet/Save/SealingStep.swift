@@ -16,6 +16,7 @@ struct SealingStep {
         let slot: Slot
         let plaintext: [UInt8]
         let place: SealedBytes.Place
+        let isIndexed: Bool
     }
 
     init(_ core: ContextCore) { self.core = core }
@@ -31,7 +32,9 @@ struct SealingStep {
         try keys.makeKeys(for: values.lazy.map(\.place.owner))
         var sealed: [ObjectIdentifier: [Slot: SealedBytes]] = [:]
         for value in values {
-            switch SealedBytes.sealing(value.plaintext, at: value.place, by: keys) {
+            switch SealedBytes.sealing(
+                value.plaintext, at: value.place, isIndexed: value.isIndexed, by: keys)
+            {
             case .success(let bytes):
                 sealed[ObjectIdentifier(value.object), default: [:]][value.slot] = bytes
             case .failure(let error) where error.code == .erased:
@@ -94,7 +97,9 @@ struct SealingStep {
             switch value.opening() {
             case .success(let plaintext) where plaintext.count > 1:
                 values.append(
-                    PendingValue(object: object, slot: slot, plaintext: plaintext, place: place))
+                    PendingValue(
+                        object: object, slot: slot, plaintext: plaintext, place: place,
+                        isIndexed: entity.isIndexed(slot)))
             case .success: refuse(object, slot, .unencodable)
             case .failure(let error) where error.code == .keyFileNotOpen: throw error
             case .failure(let error): refuse(object, slot, .unopened(error))
@@ -111,20 +116,25 @@ struct SealingStep {
     }
 
     private func owner<M: Model>(of object: M, _ entity: Entity, _ seal: Seal) -> ObjectID? {
-        guard case .reference(let name) = seal else { return object.id }
-        guard let reference = entity.slot(of: name) else { return nil }
+        guard let reference = entity.slot(ofOwner: seal) else { return object.id }
         let id = object._$reference(in: reference)
         return id == .none ? nil : id
     }
 
     /// Gives an object the sealed values, which is no edit.
     private func replace<M: Model>(_ sealed: [Slot: SealedBytes], in object: M) throws {
-        guard let table = object._$table else { return }
-        let body = try object._$body().replacing(sealed, of: table.description)
-        let capture = ObjectCapture<M>(
-            try body.bytes.withUnsafeBytes { try M._$decode(object.id, $0) },
-            attached: object._$inState { $0.attached?.takeUnretainedValue() },
-            object._$inState { $0.attachedSlot })
-        capture.restore(object)
+        try object._$capture(replacing: sealed)?.restore(object)
+    }
+}
+
+extension Model {
+    /// Returns the state of the object with other sealed values; nil without a context.
+    func _$capture(replacing sealed: [Slot: SealedBytes]) throws -> ObjectCapture<Self>? {
+        guard let table = _$table else { return nil }
+        let body = try _$body().replacing(sealed, of: table.description)
+        return ObjectCapture<Self>(
+            try body.bytes.withUnsafeBytes { try Self._$decode(id, $0) },
+            attached: _$inState { $0.attached?.takeUnretainedValue() },
+            _$inState { $0.attachedSlot })
     }
 }

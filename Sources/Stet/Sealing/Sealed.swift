@@ -28,7 +28,8 @@ public import StetStore
 /// journals and exports have the sealed bytes; undo, redo, merges and time travel move them without
 /// a key. The keys are in a ``KeyFile``. See <doc:SealedAttributes>.
 ///
-/// Two sealed values are equal when their bytes are: compare ``value`` instead.
+/// Two sealed values are equal when their bytes are: compare ``value`` instead. Queries find a
+/// value by the object whose key has sealed it: `$0.name.isEqual(to: "Ada", sealedBy: patient)`.
 public struct Sealed<Value: AttributeValue>: Sendable {
     let bytes: SealedBytes
     /// True when the value was read from the record of another object or property.
@@ -149,7 +150,7 @@ extension Sealed: _Storable {
     public typealias _SnapshotValue = Self
 
     public static func _field(_ object: _QueryObject, slot: Slot) -> _SealedField<Value> {
-        _SealedField()
+        _SealedField(object, slot: slot)
     }
 }
 
@@ -160,18 +161,23 @@ extension Sealed: _OptionalStorable, `RawAttribute, CodableAttribute, @Embedded 
     public static func _field(
         optionalOf object: _QueryObject, slot: Slot
     ) -> _OptionalSealedField<Value> {
-        _OptionalSealedField(.property(object.place, slot: slot))
+        _OptionalSealedField(_SealedField(object, slot: slot))
     }
     public typealias _Attribute = Self
     public typealias _OptionalAttribute = Self?
     public typealias _OptionalRuledAttribute = Self?
+    public typealias _IndexedAttribute = Self
+    public typealias _OptionalIndexedAttribute = Self?
 }
 
 // What a sealed value can't be.
 extension Sealed {
     @available(
         *, unavailable,
-        message: "a sealed value has no rules, indexes or normalisers: check it before it is sealed"
+        message: """
+            a sealed value can be indexed, but has no rules, unique indexes or normalisers: check \
+            it before it is sealed
+            """
     )
     public typealias _RuledAttribute = _RefusedProperty<Self>
 

@@ -174,9 +174,7 @@ public final class Store: Sendable {
     /// Returns the number of the last commit.
     ///
     /// - Throws: `StoreError`.
-    public func revision() throws -> Revision {
-        try file.head().revision
-    }
+    public func revision() throws -> Revision { try file.head().revision }
 
     /// Returns the outcome of the commit with an id, in this process or another, after a crash or
     /// an `UnknownOutcomeError`.
@@ -198,12 +196,7 @@ public final class Store: Sendable {
     public func journal(
         from first: Revision.Bound = 1, to last: Revision.Bound = .latest
     ) throws -> [Commit] {
-        try file.read { reader in
-            let start = max(1, try reader.commit(at: first))
-            let end = min(try reader.commit(at: last), try reader.head().revision)
-            guard start <= end else { return [] }
-            return try (start.number...end.number).map { try reader.commit(Revision($0)) }
-        }
+        try file.read { try $0.commits(from: first, to: last) }
     }
 
     /// Returns sizes of the store, its current readers, and the waiting saves.
@@ -248,4 +241,15 @@ public final class Store: Sendable {
     ///
     /// Closing again does nothing.
     public func close() { file.close() }
+}
+
+extension StoreReader {
+    fileprivate func commits(
+        from first: Revision.Bound, to last: Revision.Bound
+    ) throws -> [Commit] {
+        let start = max(1, try commit(at: first))
+        let end = min(try commit(at: last), try head().revision)
+        guard start <= end else { return [] }
+        return try (start.number...end.number).map { try commit(Revision($0)) }
+    }
 }

@@ -63,7 +63,16 @@ extension PropertyDeclaration {
 
     /// The expression that checks the type; nil if the text shows that it can be stored.
     var checkedType: String? {
-        type.checked(as: isRuled ? "RuledAttribute" : "Attribute")
+        type.checked(
+            as: !isRuled
+                ? "Attribute" : hasOnlyIndex ? "IndexedAttribute" : "RuledAttribute")
+    }
+
+    /// True for a property whose only options that an embedded value cannot have are plain indexes.
+    private var hasOnlyIndex: Bool {
+        options.allSatisfy {
+            ["hidden", "sealed"].contains($0.name) || ($0.name == "indexed" && $0.argument == nil)
+        }
     }
 
     /// True for a property with options that an embedded value cannot have.

@@ -35,6 +35,16 @@ struct PropertyBounds {
         case .property(.root, _):
             self.init(of: node, entity)
             values = [.bool(true)]
+        case .sealed(.root, let slot, let match):
+            self.init(of: .property(.root, slot: slot), entity)
+            // More values have the owner than are equal, and bytes of other objects equal tokens.
+            isExact = false
+            switch try? match.indexValues() {
+            case .some(let values)?: self.values = values
+            case .range(let first, let end)?:
+                (lower, upper) = (.including(first), .excluding(end))
+            case nil: return nil
+            }
         case .not(let inner):
             self.init(negated: inner, entity)
         case .any(let nodes):
@@ -183,6 +193,11 @@ struct PropertyBounds {
 
     func description(in entity: Entity) -> String {
         let name = slot.map { entity.properties[$0].name } ?? "id"
+        if let slot, entity.properties[slot].seal != nil,
+            values.map({ $0 != [.null] }) ?? (lower?.value != .null)
+        {
+            return "\(name) equals a sealed value"
+        }
         if let values {
             let texts = values.prefix(3).map(\.description).joined(separator: ", ")
             return values.count == 1

@@ -51,7 +51,7 @@ extension QueryNode {
         case .all(let nodes), .any(let nodes): nodes.contains(where: \.readsMembers)
         case .members: true
         case .elements(_, _, let node): node.readsMembers
-        case .matching, .rank: false
+        case .sealed, .matching, .rank: false
         }
     }
 
@@ -73,6 +73,8 @@ extension QueryNode {
         case .arithmetic(let operation, let one, let other):
             return .arithmetic(operation, map(one), map(other))
         case .coalesced(let one, let other): return .coalesced(map(one), map(other))
+        case .sealed(let object, let slot, let match):
+            return .sealed(change(object), slot: slot, match)
         case .matching(let object, let match): return .matching(change(object), match)
         case .rank(let object, let match): return .rank(change(object), match)
         case .members(let test, let members, let node):
@@ -129,7 +131,7 @@ extension QueryNode {
         case .text(_, let one, let other): one.isNullWithoutValues || other.isNullWithoutValues
         case .all(let nodes): nodes.contains(where: \.isFalseWithoutValues)
         case .any(let nodes): nodes.allSatisfy(\.isFalseWithoutValues)
-        case .property, .members(.any, _, _), .matching: true
+        case .property, .members(.any, _, _), .sealed, .matching: true
         default: false
         }
     }

@@ -52,6 +52,7 @@ struct QueryReads {
         case .elements(_, let array, let condition):
             add(array.slot, of: array.owner, members)
             add(condition, members)
+        case .sealed(let object, let slot, _): add(slot, of: object, members)
         case .matching(let object, let match):
             for attribute in match.attributes { add(attribute.slot, of: object, members) }
         case .rank(let object, _): addRank(of: object, members)

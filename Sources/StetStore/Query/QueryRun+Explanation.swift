@@ -112,12 +112,8 @@ private struct QueryText {
         switch node {
         case .constant(let value): return "\(value)"
         case .property(let object, let slot):
-            let (path, entity) = place(object)
-            let name = entity?.properties.element(at: slot)?.name ?? "?"
-            return path.isEmpty ? name : "\(path).\(name)"
-        case .id(let object):
-            let path = place(object).path
-            return path.isEmpty ? "id" : "\(path).id"
+            return path(to: place(object).entity?.properties.element(at: slot)?.name, of: object)
+        case .id(let object): return path(to: "id", of: object)
         case .comparison(let comparison, let left, let right):
             return "\(text(left)) \(comparison.symbol) \(text(right))"
         case .isIn(let node, let values):
@@ -136,15 +132,14 @@ private struct QueryText {
         case .members(let test, let members, let condition):
             return text(test, members, condition)
         case .elements(let test, let array, let condition):
-            let (path, entity) = place(array.owner)
-            let property = entity?.properties.element(at: array.slot)
+            let property = place(array.owner).entity?.properties.element(at: array.slot)
             var inner = self
             inner.members[array.scope] = property?.embedded?.entity
-            return text(
-                test, (path.isEmpty ? "" : path + ".") + (property?.name ?? "?"), condition, inner)
+            return text(test, path(to: property?.name, of: array.owner), condition, inner)
+        case .sealed(let object, let slot, let match):
+            return "\(text(.property(object, slot: slot))) equals a value sealed by \(match.owner)"
         case .matching(let object, let match):
-            let path = place(object).path
-            return (path.isEmpty ? "" : path + ".") + "matching \"\(match.query.text)\""
+            return path(to: "matching \"\(match.query.text)\"", of: object)
         case .rank(_, let match): return "rank of \"\(match.query.text)\""
         }
     }
@@ -163,12 +158,17 @@ private struct QueryText {
     private func text(
         _ test: QueryNode.MemberTest, _ members: QueryMembers, _ condition: QueryNode
     ) -> String {
-        let (path, entity) = place(members.owner)
-        let relationship = entity?.relationships.element(at: members.relationship)
+        let relationship = place(members.owner).entity?.relationships.element(
+            at: members.relationship)
         var inner = self
         inner.members[members.scope] = relationship.flatMap { schema.entity(named: $0.target) }
-        return text(
-            test, (path.isEmpty ? "" : path + ".") + (relationship?.name ?? "?"), condition, inner)
+        return text(test, path(to: relationship?.name, of: members.owner), condition, inner)
+    }
+
+    /// Returns the name of a part of an object, after the path to it.
+    private func path(to name: String?, of object: QueryObject) -> String {
+        let path = place(object).path
+        return path.isEmpty ? name ?? "?" : "\(path).\(name ?? "?")"
     }
 
     /// Returns the test of members or elements; `inner` describes the condition.

@@ -11,6 +11,7 @@ package struct QueryRun {
     package init(_ state: QueryState, _ query: StoreQuery) throws {
         self.state = state
         self.query = query
+        try query.condition.checkKeys()
         let compiler = QueryCompiler(state.schema, root: query.entity)
         condition = compiler.condition(query.condition)
         planner = QueryPlanner(

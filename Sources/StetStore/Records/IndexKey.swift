@@ -119,7 +119,12 @@ extension RecordBody {
             let slot = parts[place].slot
             let cell = try cell(slot)
             if cell == nil { hasNull = true }
-            try OrderedKey.append(cell, properties[slot].type, parts[place].folding, to: &bytes)
+            let property = properties[slot]
+            if property.seal != nil {
+                _ = OrderedKey.append(try indexedValue(slot), to: &bytes)
+            } else {
+                try OrderedKey.append(cell, property.type, parts[place].folding, to: &bytes)
+            }
         }
         return hasNull
     }

@@ -14,3 +14,19 @@ extension RecordReader {
             && labels._withUnsafeGuaranteedRef { $0.contains(place.label, slot: slot) }
     }
 }
+
+extension RecordBody {
+    /// Returns the bytes of a sealed attribute; nil for nil.
+    package func sealedBytes(_ slot: Slot) throws(DecodingFailure) -> SealedBytes? {
+        guard case .bytes(let bytes)? = try cell(slot) else { return nil }
+        return SealedBytes(bytes: Array(bytes))
+    }
+
+    /// Returns the value of a property as indexes contain it: a sealed one by its token.
+    func indexedValue(_ slot: Slot) throws(DecodingFailure) -> Value {
+        guard entity.properties[slot].seal != nil, let bytes = try sealedBytes(slot) else {
+            return try value(slot)
+        }
+        return SealedMatch.indexValue(of: bytes)
+    }
+}

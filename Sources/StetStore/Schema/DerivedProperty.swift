@@ -144,7 +144,7 @@ private struct ExpressionCheck {
                 throw DecodingFailure("its expression combines a \(first) and a \(second)")
             }
             return first ?? second
-        case .members, .elements, .matching, .rank:
+        case .members, .elements, .sealed, .matching, .rank:
             throw DecodingFailure("an expression over members or a search can't be stored")
         }
     }

@@ -92,14 +92,25 @@ extension Entity {
         {
             return "is sealed, and can't have rules, normalizers or an expression"
         }
-        let indexed = indexes.flatMap(\.parts).map(\.slot)
-        if let slot = slot(of: property.name), indexed.contains(slot) {
-            return "is sealed, and can't be in an index"
+        let unique = indexes.filter(\.isUnique).flatMap(\.parts).map(\.slot)
+        if let slot = slot(of: property.name), unique.contains(slot) {
+            return "is sealed, and can't be unique: equal values differ once a key is rotated"
         }
         guard case .reference(let owner) = seal else { return nil }
         guard let slot = slot(of: owner), properties[slot].type == .reference else {
             return "is sealed by \(owner), which is no relationship to one of \(name)"
         }
         return nil
+    }
+
+    /// Returns the slot of the reference to the object by whose key values are sealed; nil for the
+    /// object itself.
+    package func slot(ofOwner seal: Seal) -> Slot? {
+        if case .reference(let name) = seal { slot(of: name) } else { nil }
+    }
+
+    /// Returns whether the property in a slot is in an index.
+    package func isIndexed(_ slot: Slot) -> Bool {
+        indexes.contains { $0.parts.contains { $0.slot == slot } }
     }
 }

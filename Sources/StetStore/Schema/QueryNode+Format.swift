@@ -45,8 +45,8 @@ extension QueryNode {
         case .arithmetic(let operation, let one, let other):
             put(.arithmetic, operation.code, one, other)
         case .coalesced(let one, let other): put(.coalesced, nil, one, other)
-        case .members, .elements, .matching, .rank:
-            trap("a schema contains an expression over members or a search, which none can")
+        case .members, .elements, .sealed, .matching, .rank:
+            trap("a schema contains an expression over members, sealed values or a search")
         }
     }
 

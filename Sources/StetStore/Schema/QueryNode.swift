@@ -26,6 +26,8 @@ package indirect enum QueryNode: Hashable, Sendable {
     case members(MemberTest, QueryMembers, QueryNode)
     /// Whether elements of an array of embedded values satisfy a condition, or how many do.
     case elements(MemberTest, QueryElements, QueryNode)
+    /// Whether a sealed attribute has a value.
+    case sealed(QueryObject, slot: Slot, SealedMatch)
     /// Whether an object has the words of a search.
     case matching(QueryObject, TextMatch)
     /// The rank of an object in the result of a search, the lowest one first.

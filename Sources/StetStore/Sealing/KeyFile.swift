@@ -14,8 +14,9 @@ import StetLMDB
 /// try keys.destroyKey(of: patient.id)      // erases every value sealed by it, in backups too
 /// ```
 ///
-/// Each object by which values are sealed has a key, made when the first of them is saved. They are
-/// encrypted by a key of the file, and that by the key of a ``KeyProvider``.
+/// Each object by which values are sealed has a key, made when the first of them is saved, and a
+/// further one after each rotation. They are encrypted by a key of the file, and that by the key of
+/// a ``KeyProvider``.
 ///
 /// Copies of the store do not contain the file: copy it separately, to places where a destroyed key
 /// can be destroyed, too. Several processes may have it open, and see at once what another has made
@@ -36,12 +37,9 @@ public final class KeyFile: Sendable {
 
     /// The part of the file that this process has read.
     private struct Contents {
-        /// The place of the key of each owner.
-        var slots: [ObjectID: Int] = [:]
-        /// The number of places that were read.
-        var count = 0
-        /// The keys that were used.
-        var keys: [ObjectID: SealingKey] = [:]
+        var places: KeyPlaces
+        /// The keys that were used, by version.
+        var keys: [ObjectID: [UInt32: SealingKey]] = [:]
     }
 
     // MARK: Opening
@@ -60,17 +58,42 @@ public final class KeyFile: Sendable {
         let key: Data
         do {
             key = try await provider.unwrap(Data(header.wrappedKey))
-        } catch let error as SealingError {
-            throw error
-        } catch is CryptoKitError {
-            throw SealingError.wrongKey(path)
         } catch {
-            throw SealingError.providerFailed(error)
+            throw failure(error, path)
         }
-        guard header.belongs(to: key) else { throw SealingError.wrongKey(path) }
+        return try opened(file, header, key)
+    }
+
+    /// Opens a key file that exists, without a task, by a key that this process reads.
+    ///
+    /// - Throws: as the asynchronous form; `.inputOutput` when there is no file.
+    package static func open(
+        existing path: String, _ provider: LocalKeyProvider
+    ) throws(SealingError) -> KeyFile {
+        let file = try KeyFileStorage.opening(path)
+        let header = try file.header()
+        let key: Data
+        do {
+            key = try provider.unwrap(Data(header.wrappedKey))
+        } catch {
+            throw failure(error, path)
+        }
+        return try opened(file, header, key)
+    }
+
+    /// Returns the error for one of a provider that has not decrypted a key.
+    private static func failure(_ error: any Error, _ path: String) -> SealingError {
+        if error is CryptoKitError { return .wrongKey(path) }
+        return error as? SealingError ?? .providerFailed(error)
+    }
+
+    private static func opened(
+        _ file: KeyFileStorage, _ header: KeyFileHeader, _ key: Data
+    ) throws(SealingError) -> KeyFile {
+        guard header.belongs(to: key) else { throw .wrongKey(file.path) }
         let keys = KeyFile(file, header.number, SymmetricKey(data: key))
         try keys.contents.withLock { contents throws(SealingError) in
-            try keys.change(&contents) { _ in }
+            try contents.places.completeDestructions()
         }
         return registry.withLock { $0.add(keys) }
     }
@@ -84,28 +107,26 @@ public final class KeyFile: Sendable {
             number: .random(in: .min ... .max), sequence: 1,
             wrappedKey: try await wrap(key, provider), of: key)
         try KeyFileStorage.make(at: path, header)
-        guard let file = try KeyFileStorage(existing: path) else {
-            throw SealingError.inputOutput(path, "opened", ENOENT)
-        }
-        return file
+        return try KeyFileStorage.opening(path)
     }
 
     private static func wrap(
         _ key: Data, _ provider: some KeyProvider
     ) async throws(SealingError) -> [UInt8] {
         do {
-            let wrapped = Array(try await provider.wrap(key))
-            guard wrapped.count <= KeyFileHeader.wrappedByteCount else {
-                throw SealingError(
-                    .providerFailed, message: "The provider made \(wrapped.count) bytes of a key.",
-                    advice: "At most \(KeyFileHeader.wrappedByteCount) are possible.")
-            }
-            return wrapped
-        } catch let error as SealingError {
-            throw error
+            return try checked(try await provider.wrap(key))
         } catch {
-            throw SealingError.providerFailed(error)
+            throw error as? SealingError ?? .providerFailed(error)
         }
+    }
+
+    private static func checked(_ wrapped: Data) throws(SealingError) -> [UInt8] {
+        guard wrapped.count <= KeyFileHeader.wrappedByteCount else {
+            throw SealingError(
+                .providerFailed, message: "The provider made \(wrapped.count) bytes of a key.",
+                advice: "At most \(KeyFileHeader.wrappedByteCount) are possible.")
+        }
+        return Array(wrapped)
     }
 
     private init(_ file: KeyFileStorage, _ number: UInt64, _ wrappingKey: SymmetricKey) {
@@ -113,15 +134,12 @@ public final class KeyFile: Sendable {
         self.file = file
         self.number = number
         self.wrappingKey = wrappingKey
-        contents = Monitor(Contents())
+        contents = Monitor(Contents(places: KeyPlaces(of: file)))
     }
 
     /// Opens the file of an open one once more, as another process does.
     static func unregistered(like keys: KeyFile) throws -> KeyFile {
-        guard let file = try KeyFileStorage(existing: keys.path) else {
-            throw SealingError.inputOutput(keys.path, "opened", ENOENT)
-        }
-        return KeyFile(file, keys.number, keys.wrappingKey)
+        KeyFile(try KeyFileStorage.opening(keys.path), keys.number, keys.wrappingKey)
     }
 
     // MARK: Files that are open
@@ -143,6 +161,7 @@ public final class KeyFile: Sendable {
         }
 
         func file(_ number: UInt64) -> KeyFile? { entries[number]?.keys }
+        var files: [KeyFile] { entries.values.compactMap(\.keys) }
     }
     // Nothing of a key file that ends takes this lock.
     private static let registry = Monitor(Registry())
@@ -152,41 +171,84 @@ public final class KeyFile: Sendable {
         registry.withLock { $0.file(number) }
     }
 
+    /// Returns all keys of an owner in the files that are open, in no particular order.
+    ///
+    /// - Throws: `SealingError`: `.keyFileNotOpen`, `.erased`, `.notAKeyFile`, `.inputOutput`.
+    static func keysOfOpenFiles(of owner: ObjectID) throws(SealingError) -> [SealingKey] {
+        let files = registry.withLock { $0.files }
+        if files.isEmpty { throw .keyFileNotOpen }
+        var keys: [SealingKey] = []
+        for file in files { keys += try file.keys(of: owner) }
+        return keys
+    }
+
     // MARK: Keys
 
-    /// Returns the key of an owner.
+    /// Returns a version of the key of an owner.
     ///
-    /// - Throws: `SealingError`: `.erased`, `.keyMissing`, `.damaged`, `.inputOutput`.
-    func key(of owner: ObjectID) throws(SealingError) -> SealingKey {
+    /// - Throws: `SealingError`: `.erased`, `.keyMissing`, `.notAKeyFile`, `.inputOutput`.
+    func key(of owner: ObjectID, version: UInt32) throws(SealingError) -> SealingKey {
         try contents.withLock { contents throws(SealingError) in
-            if contents.slots[owner] == nil { try change(&contents) { _ in } }
-            guard let slot = contents.slots[owner] else { throw .keyMissing(owner) }
-            guard let place = try place(slot, &contents), place.owner == owner else {
-                throw .notAKeyFile(path, "the key of object \(owner) is damaged")
+            if !contents.places.versions(of: owner).contains(where: { $0.version == version }) {
+                try contents.places.followIfLonger()
             }
-            guard let wrapped = place.wrappedKey else {
-                contents.keys[owner] = nil
-                throw .erased(owner)
-            }
-            if let key = contents.keys[owner] { return key }
-            guard let key = try? unwrap(wrapped, owner) else {
-                throw .notAKeyFile(path, "the key of object \(owner) is damaged")
-            }
-            contents.keys[owner] = key
-            return key
+            return try key(of: owner, version, &contents)
         }
     }
 
-    /// Reads a place, each time, because another process may have destroyed the key; nil when it is
-    /// damaged.
-    private func place(
-        _ slot: Int, _ contents: inout Contents
-    ) throws(SealingError) -> KeySlot? {
-        if let place = KeySlot(try file.slot(slot)) { return place }
-        // Another process may be writing it at this moment.
-        var place: KeySlot?
-        try change(&contents) { _ throws(SealingError) in place = KeySlot(try file.slot(slot)) }
-        return place
+    /// Returns the key by which the values of an owner are sealed now.
+    ///
+    /// - Throws: as `key(of:version:)`.
+    func presentKey(of owner: ObjectID) throws(SealingError) -> SealingKey {
+        try contents.withLock { contents throws(SealingError) in
+            try contents.places.followIfLonger()
+            return try key(of: owner, contents.places.presentVersion(of: owner), &contents)
+        }
+    }
+
+    /// Returns the version of the key by which the values of an owner are sealed now; nil when it
+    /// has never had a key.
+    ///
+    /// - Throws: `SealingError`: `.erased`, `.notAKeyFile`, `.inputOutput`.
+    package func presentVersion(of owner: ObjectID) throws(SealingError) -> UInt32? {
+        try keys(of: owner).map(\.version).max()
+    }
+
+    /// Returns all versions of the key of an owner; none when it has never had a key.
+    ///
+    /// - Throws: `SealingError`: `.erased`, `.notAKeyFile`, `.inputOutput`.
+    private func keys(of owner: ObjectID) throws(SealingError) -> [SealingKey] {
+        try contents.withLock { contents throws(SealingError) in
+            try contents.places.followIfLonger()
+            var keys: [SealingKey] = []
+            for (version, _) in contents.places.versions(of: owner) {
+                keys.append(try key(of: owner, version, &contents))
+            }
+            return keys
+        }
+    }
+
+    private func key(
+        of owner: ObjectID, _ version: UInt32, _ contents: inout Contents
+    ) throws(SealingError) -> SealingKey {
+        let versions = contents.places.versions(of: owner)
+        guard let first = versions.first else { throw .keyMissing(owner) }
+        var slot = try contents.places.slot(first.place, of: owner)
+        if slot.wrappedKey == nil {
+            contents.keys[owner] = nil
+            throw .erased(owner)
+        }
+        if let key = contents.keys[owner]?[version] { return key }
+        guard let place = versions.first(where: { $0.version == version })?.place else {
+            throw .keyMissing(owner)
+        }
+        if place != first.place { slot = try contents.places.slot(place, of: owner) }
+        guard let wrapped = slot.wrappedKey else { throw .erased(owner) }
+        guard slot.version == version, let key = try? unwrap(wrapped, owner, version) else {
+            throw contents.places.damaged(owner)
+        }
+        contents.keys[owner, default: [:]][version] = key
+        return key
     }
 
     /// Makes keys for the owners that have none, durably.
@@ -194,36 +256,57 @@ public final class KeyFile: Sendable {
     /// - Throws: `SealingError` (`.inputOutput`).
     package func makeKeys(for owners: some Sequence<ObjectID>) throws(SealingError) {
         try contents.withLock { contents throws(SealingError) in
-            let missing = Set(owners).filter { contents.slots[$0] == nil }
+            try contents.places.followIfLonger()
+            let missing = Set(owners).filter { !contents.places.contains($0) }
             if missing.isEmpty { return }
-            try change(&contents) { contents throws(SealingError) in
-                let missing = missing.filter { contents.slots[$0] == nil }.sorted()
-                let slots = missing.map { KeySlot(owner: $0, wrappedKey: wrap(.make(), $0)) }
-                try append(slots, &contents)
+            try contents.places.change { places throws(SealingError) in
+                let missing = missing.filter { !places.contains($0) }.sorted()
+                try places.append(
+                    missing.map { KeySlot(owner: $0, version: 0, wrappedKey: newKey($0, 0)) })
             }
         }
     }
 
-    /// Destroys the key of an object: no value sealed by it can be read any more, in the store, its
-    /// history, its backups and its exports.
+    /// Gives an object a new key, by which its values are sealed from now on.
     ///
-    /// The object gets no other key: a save that would seal a value by it is refused. The place of
-    /// the key in the file is overwritten; copies of the key file, and file systems and disks that
-    /// keep overwritten blocks, may still contain it, encrypted by the key of the provider. Does
-    /// nothing when the key was destroyed before.
+    /// Values that were sealed by an earlier key stay readable; `Store.sealAnew(by:)` seals the
+    /// present ones by the new key. The earlier keys stay in the file until `destroyKey(of:)`
+    /// destroys all keys of the object, because the history has values that they open. Does nothing
+    /// when the object has no key: its first value makes one.
     ///
-    /// - Throws: `SealingError` (`.inputOutput`).
+    /// - Throws: `SealingError`: `.erased` when the key was destroyed, `.notAKeyFile`,
+    ///   `.inputOutput`. The object then keeps the key that it has.
     /// - Complexity: O(1), and a sync of the file.
+    public func rotateKey(of owner: ObjectID) throws {
+        try contents.withLock { contents throws(SealingError) in
+            try contents.places.change { places throws(SealingError) in
+                guard let first = places.versions(of: owner).first else { return }
+                if try places.settledSlot(first.place, of: owner).wrappedKey == nil {
+                    throw .erased(owner)
+                }
+                let present = places.presentVersion(of: owner)
+                if present == .max { throw places.damaged(owner) }
+                let next = present + 1
+                try places.append(
+                    [KeySlot(owner: owner, version: next, wrappedKey: newKey(owner, next))])
+            }
+        }
+    }
+
+    /// Destroys the keys of an object: no value sealed by them can be read any more, in the store,
+    /// its history, its backups and its exports.
+    ///
+    /// The object gets no other key: a save that would seal a value by it is refused. The places of
+    /// the keys in the file are overwritten; copies of the key file, and file systems and disks
+    /// that keep overwritten blocks, may still contain them, encrypted by the key of the provider.
+    /// Does nothing when the keys were destroyed before.
+    ///
+    /// - Throws: `SealingError` (`.inputOutput`): call it again, it completes what it has begun.
+    /// - Complexity: O(keys of the object), and a sync of the file for each.
     public func destroyKey(of owner: ObjectID) throws {
         try contents.withLock { contents throws(SealingError) in
-            try change(&contents) { contents throws(SealingError) in
-                let destroyed = KeySlot(owner: owner, wrappedKey: nil)
-                contents.keys[owner] = nil
-                guard let slot = contents.slots[owner] else {
-                    return try append([destroyed], &contents)
-                }
-                try file.write([destroyed], at: slot)
-            }
+            contents.keys[owner] = nil
+            try contents.places.destroyKeys(of: owner)
         }
     }
 
@@ -235,9 +318,28 @@ public final class KeyFile: Sendable {
     /// - Throws: `SealingError`: `.providerFailed`, `.inputOutput`.
     public func move(to provider: some KeyProvider) async throws {
         let key = wrappingKey.withUnsafeBytes { Data($0) }
-        let wrapped = try await Self.wrap(key, provider)
+        try replaceHeader(wrapping: key, as: try await Self.wrap(key, provider))
+    }
+
+    /// Encrypts the file by another key that this process reads, without a task.
+    ///
+    /// - Throws: as the asynchronous form.
+    package func move(toLocal provider: LocalKeyProvider) throws(SealingError) {
+        let key = wrappingKey.withUnsafeBytes { Data($0) }
+        let wrapped: Data
+        do {
+            wrapped = try provider.wrap(key)
+        } catch {
+            throw error as? SealingError ?? .providerFailed(error)
+        }
+        try replaceHeader(wrapping: key, as: try Self.checked(wrapped))
+    }
+
+    private func replaceHeader(
+        wrapping key: Data, as wrapped: [UInt8]
+    ) throws(SealingError) {
         try contents.withLock { contents throws(SealingError) in
-            try change(&contents) { _ throws(SealingError) in
+            try contents.places.change { _ throws(SealingError) in
                 let next = try file.header().sequence + 1
                 try file.write(
                     KeyFileHeader(number: number, sequence: next, wrappedKey: wrapped, of: key))
@@ -245,74 +347,35 @@ public final class KeyFile: Sendable {
         }
     }
 
-    // MARK: The file
+    // MARK: Encryption of keys
 
-    /// Runs `body` while no other process changes the file, after reading what others have added.
-    private func change(
-        _ contents: inout Contents,
-        _ body: (inout Contents) throws(SealingError) -> Void
-    ) throws(SealingError) {
-        try file.lock()
-        defer { file.unlock() }
-        try follow(&contents)
-        try body(&contents)
-    }
-
-    /// Reads the places that others have added, and makes them durable: a process that was killed
-    /// may have written keys without a sync, and what they seal must not outlive them.
-    private func follow(_ contents: inout Contents) throws(SealingError) {
-        let added = try file.slots(from: contents.count)
-        if !added.isEmpty { try file.sync() }
-        for bytes in added {
-            if let slot = KeySlot(bytes) { contents.slots[slot.owner] = contents.count }
-            contents.count += 1
-        }
-    }
-
-    private func append(
-        _ slots: [KeySlot], _ contents: inout Contents
-    ) throws(SealingError) {
-        if slots.isEmpty { return }
-        do throws(SealingError) {
-            try file.write(slots, at: contents.count)
-        } catch {
-            // Nobody may use keys that are perhaps not on the disk.
-            file.removeSlots(from: contents.count)
-            throw error
-        }
-        for slot in slots {
-            contents.slots[slot.owner] = contents.count
-            contents.count += 1
-        }
-    }
-
-    private func wrap(_ key: SymmetricKey, _ owner: ObjectID) -> [UInt8] {
-        let key = key.withUnsafeBytes { Data($0) }
+    /// Makes a random key of an owner, and encrypts it.
+    private func newKey(_ owner: ObjectID, _ version: UInt32) -> [UInt8] {
+        let key = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
         guard
             let box = try? AES.GCM.seal(
-                key, using: wrappingKey, authenticating: context(of: owner)),
+                key, using: wrappingKey, authenticating: context(of: owner, version)),
             let combined = box.combined
         else { trap("a key of 32 bytes cannot be encrypted") }
         return Array(combined)
     }
 
-    private func unwrap(_ wrapped: [UInt8], _ owner: ObjectID) throws -> SealingKey {
-        SealingKey(
-            SymmetricKey(
-                data: try AES.GCM.open(
-                    try AES.GCM.SealedBox(combined: wrapped), using: wrappingKey,
-                    authenticating: context(of: owner))))
+    private func unwrap(
+        _ wrapped: [UInt8], _ owner: ObjectID, _ version: UInt32
+    ) throws -> SealingKey {
+        let key = SymmetricKey(
+            data: try AES.GCM.open(
+                try AES.GCM.SealedBox(combined: wrapped), using: wrappingKey,
+                authenticating: context(of: owner, version)))
+        return SealingKey(key, version: version)
     }
 
-    /// The bytes to which a key is bound: the number of the file, and its owner.
-    private func context(of owner: ObjectID) -> [UInt8] {
-        var buffer = ByteBuffer(capacity: 24)
+    /// The bytes to which a key is bound: the number of the file, its owner and its version.
+    private func context(of owner: ObjectID, _ version: UInt32) -> [UInt8] {
+        var buffer = ByteBuffer(capacity: 28)
         buffer.append(number)
         buffer.append(owner)
+        buffer.append(version)
         return Array(buffer.bytes)
     }
-}
-
-extension SymmetricKey {
-    fileprivate static func make() -> SymmetricKey { SymmetricKey(size: .bits256) }
 }

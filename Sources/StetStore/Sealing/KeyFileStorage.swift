@@ -23,6 +23,14 @@ final class KeyFileStorage: Sendable {
         throw .inputOutput(path, "opened", number)
     }
 
+    /// Opens a file that must exist.
+    static func opening(_ path: String) throws(SealingError) -> KeyFileStorage {
+        guard let file = try KeyFileStorage(existing: path) else {
+            throw .inputOutput(path, "opened", ENOENT)
+        }
+        return file
+    }
+
     deinit {
         if descriptor >= 0 { close(descriptor) }
     }
@@ -77,6 +85,13 @@ final class KeyFileStorage: Sendable {
     // MARK: Places of keys
 
     private static let start = 2 * KeyFileHeader.byteCount
+
+    /// The number of places that the file has room for.
+    func slotCount() throws(SealingError) -> Int {
+        let end = lseek(descriptor, 0, SEEK_END)
+        if end < 0 { throw .inputOutput(path, "read", errno) }
+        return (Int(end) - Self.start) / KeySlot.byteCount
+    }
 
     /// Returns the bytes of one place.
     func slot(_ number: Int) throws(SealingError) -> [UInt8] {
@@ -224,7 +239,7 @@ struct KeyFileHeader {
     }
 }
 
-/// The place of an owner in a key file: its key, or the mark that it was destroyed.
+/// A place in a key file: a version of the key of an owner, or the mark that it was destroyed.
 struct KeySlot {
     static let byteCount = 128
     private static let wrappedByteCount = 12 + 32 + 16
@@ -235,11 +250,14 @@ struct KeySlot {
     }
 
     let owner: ObjectID
+    /// The version of the key, which counts from 0.
+    let version: UInt32
     /// The encrypted key; nil once it was destroyed.
     let wrappedKey: [UInt8]?
 
-    init(owner: ObjectID, wrappedKey: [UInt8]?) {
+    init(owner: ObjectID, version: UInt32, wrappedKey: [UInt8]?) {
         self.owner = owner
+        self.version = version
         self.wrappedKey = wrappedKey
     }
 
@@ -247,6 +265,7 @@ struct KeySlot {
         var buffer = ByteBuffer(capacity: Self.byteCount)
         buffer.append(wrappedKey == nil ? State.destroyed : State.present)
         buffer.append(owner)
+        buffer.append(version)
         if let wrappedKey { wrappedKey.withUnsafeBytes { buffer.append($0) } }
         buffer.appendZeros(Self.byteCount - buffer.count - 8)
         buffer.append(Checksum.hash(buffer.bytes, seed: 0))
@@ -256,23 +275,23 @@ struct KeySlot {
     /// Decodes a place; nil when it is damaged.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
-        let fields = bytes.withUnsafeBytes { bytes -> (ObjectID, [UInt8]?)? in
+        let fields = bytes.withUnsafeBytes { bytes -> (ObjectID, UInt32, [UInt8]?)? in
             let end = bytes.count - 8
             let body = UnsafeRawBufferPointer(rebasing: bytes[..<end])
             let checksum = UInt64(
                 littleEndian: bytes.loadUnaligned(fromByteOffset: end, as: UInt64.self))
             var reader = ByteReader(body)
             guard checksum == Checksum.hash(body, seed: 0), let state: UInt8 = try? reader.read(),
-                let owner = try? reader.readObjectID(),
+                let owner = try? reader.readObjectID(), let version: UInt32 = try? reader.read(),
                 let wrapped = try? reader.read(byteCount: Self.wrappedByteCount)
             else { return nil }
             switch state {
-            case State.present: return (owner, Array(wrapped))
-            case State.destroyed: return (owner, nil)
+            case State.present: return (owner, version, Array(wrapped))
+            case State.destroyed: return (owner, version, nil)
             default: return nil
             }
         }
         guard let fields else { return nil }
-        (owner, wrappedKey) = fields
+        (owner, version, wrappedKey) = fields
     }
 }

@@ -11,6 +11,9 @@ package final class SealLabels: Sendable {
         labels = names.map { $0.map(SealedBytes.Place.label(ofProperty:)) }
     }
 
+    /// The labels of the property in a slot.
+    package subscript(_ slot: Slot) -> [UInt32] { labels[slot] }
+
     /// Returns whether the property in a slot may have values with a label.
     package func contains(_ label: UInt32, slot: Slot) -> Bool { labels[slot].contains(label) }
 }

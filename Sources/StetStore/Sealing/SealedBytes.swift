@@ -4,9 +4,11 @@ import FoundationEssentials
 /// The bytes of a sealed value: what a record contains of it.
 ///
 /// A value that was saved has a header, which says by which key of which key file it was sealed,
-/// and to which object and property it belongs; it is authenticated along with the plaintext.
-/// Before that, the value is encrypted by a key that only this process has, so that drafts, texts
-/// and encodings of pending changes never contain it. docs/FileFormat.md describes the bytes.
+/// and to which object and property it belongs; it is authenticated along with the plaintext. The
+/// header of an indexed value ends in a token: equal values of one owner and property have equal
+/// tokens. Before a value is saved, it is encrypted by a key that only this process has, so that
+/// drafts, texts and encodings of pending changes never contain it. docs/FileFormat.md describes
+/// the bytes.
 ///
 /// The nonce follows from the plaintext and the header: the same value in the same place has the
 /// same bytes, and saving it again is no change. It is a hash by a key of the owner, and shows
@@ -25,9 +27,9 @@ package struct SealedBytes: Hashable, Sendable {
     private static let tagByteCount = 16
     /// The form and the number of the process.
     private static let unsavedHeaderByteCount = 9
-    /// The form, the number of the key file, the ids of the owner and of the object, and the label
-    /// of the property.
-    private static let headerByteCount = 1 + 8 + 16 + 16 + 4
+    /// The form, the number of the key file, the ids of the owner and of the object, the label of
+    /// the property, the version of the key, and the number of bytes of the token that follows.
+    private static let savedHeaderByteCount = 1 + 8 + 16 + 16 + 4 + 4 + 1
 
     // MARK: Unsaved values
 
@@ -73,9 +75,7 @@ package struct SealedBytes: Hashable, Sendable {
     /// The place of a saved value; nil for one that was not saved, and for bytes that are no sealed
     /// value.
     package var place: Place? {
-        guard bytes.first == Form.saved,
-            bytes.count >= Self.headerByteCount + Self.nonceByteCount + Self.tagByteCount
-        else { return nil }
+        guard headerByteCount != nil else { return nil }
         return bytes.withUnsafeBytes { bytes in
             Place(
                 owner: ObjectID(bytes: UnsafeRawBufferPointer(rebasing: bytes[9..<25])),
@@ -85,6 +85,32 @@ package struct SealedBytes: Hashable, Sendable {
         }
     }
 
+    /// The number of bytes of the header of a saved value; nil for one that was not saved, and for
+    /// bytes that are no sealed value.
+    private var headerByteCount: Int? {
+        let shortest = Self.savedHeaderByteCount + Self.nonceByteCount + Self.tagByteCount
+        guard bytes.first == Form.saved, bytes.count >= shortest else { return nil }
+        let tokenByteCount = Int(bytes[Self.savedHeaderByteCount - 1])
+        guard tokenByteCount == 0 || tokenByteCount == SealedToken.byteCount,
+            bytes.count >= shortest + tokenByteCount
+        else { return nil }
+        return Self.savedHeaderByteCount + tokenByteCount
+    }
+
+    /// The version of the owner's key by which a saved value was sealed.
+    package var keyVersion: UInt32 {
+        guard headerByteCount != nil else { return 0 }
+        return bytes.withUnsafeBytes {
+            UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 45, as: UInt32.self))
+        }
+    }
+
+    /// The token of a saved value; nil for one that was sealed without.
+    package var token: SealedToken? {
+        guard let headerByteCount, headerByteCount > Self.savedHeaderByteCount else { return nil }
+        return SealedToken(bytes: Array(bytes[Self.savedHeaderByteCount..<headerByteCount]))
+    }
+
     /// The number of the key file by which a saved value was sealed.
     private var keyFileNumber: UInt64 {
         bytes.withUnsafeBytes {
@@ -92,20 +118,25 @@ package struct SealedBytes: Hashable, Sendable {
         }
     }
 
-    /// Creates the bytes of a plaintext that is sealed by the key of an owner.
+    /// Creates the bytes of a plaintext that is sealed by the present key of an owner, with a token
+    /// if the property is indexed.
     ///
     /// - Throws: `SealingError` when there is no key, or the key file cannot be read.
     package init(
-        _ plaintext: [UInt8], at place: Place, by keys: KeyFile
+        _ plaintext: [UInt8], at place: Place, isIndexed: Bool = false, by keys: KeyFile
     ) throws(SealingError) {
-        var buffer = ByteBuffer(capacity: Self.headerByteCount)
+        let key = try keys.presentKey(of: place.owner)
+        let token = isIndexed ? SealedToken(of: plaintext, label: place.label, key) : nil
+        var buffer = ByteBuffer(capacity: Self.savedHeaderByteCount + SealedToken.byteCount)
         buffer.append(Form.saved)
         buffer.append(keys.number)
         buffer.append(place.owner)
         buffer.append(place.object)
         buffer.append(place.label)
+        buffer.append(key.version)
+        buffer.append(UInt8(token?.bytes.count ?? 0))
+        token?.bytes.withUnsafeBytes { buffer.append($0) }
         let header = Array(buffer.bytes)
-        let key = try keys.key(of: place.owner)
         var code = HMAC<SHA256>(key: key.nonces)
         code.update(data: header)
         code.update(data: plaintext)
@@ -122,9 +153,10 @@ package struct SealedBytes: Hashable, Sendable {
     package func opened() throws(SealingError) -> [UInt8] {
         switch bytes.first {
         case Form.saved?:
-            guard let place else { throw .damaged }
+            guard let place, let headerByteCount else { throw .damaged }
             guard let keys = KeyFile.open(numbered: keyFileNumber) else { throw .keyFileNotOpen }
-            return try decrypted(Self.headerByteCount, try keys.key(of: place.owner).values)
+            let key = try keys.key(of: place.owner, version: keyVersion)
+            return try decrypted(headerByteCount, key.values)
         case Form.unsaved? where bytes.count >= Self.unsavedHeaderByteCount:
             guard keyFileNumber == Self.processNumber else { throw .neverSaved }
             return try decrypted(Self.unsavedHeaderByteCount, Self.processKey)
@@ -140,9 +172,11 @@ package struct SealedBytes: Hashable, Sendable {
 
     /// Returns the bytes of a sealed plaintext, or the reason why it cannot be sealed.
     package static func sealing(
-        _ plaintext: [UInt8], at place: Place, by keys: KeyFile
+        _ plaintext: [UInt8], at place: Place, isIndexed: Bool, by keys: KeyFile
     ) -> Result<SealedBytes, SealingError> {
-        Result { () throws(SealingError) in try SealedBytes(plaintext, at: place, by: keys) }
+        Result { () throws(SealingError) in
+            try SealedBytes(plaintext, at: place, isIndexed: isIndexed, by: keys)
+        }
     }
 
     // MARK: Encryption
@@ -171,23 +205,5 @@ package struct SealedBytes: Hashable, Sendable {
         } catch {
             throw .damaged
         }
-    }
-}
-
-/// The keys by which the values of one owner are sealed.
-struct SealingKey: Sendable {
-    /// The key of the values.
-    let values: SymmetricKey
-    /// The key of the hashes that are their nonces.
-    let nonces: SymmetricKey
-
-    init(_ key: SymmetricKey) {
-        func derived(_ use: String) -> SymmetricKey {
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: key, info: Data("stet \(use)".utf8),
-                outputByteCount: KeyFile.keyByteCount)
-        }
-        values = derived("values")
-        nonces = derived("nonces")
     }
 }

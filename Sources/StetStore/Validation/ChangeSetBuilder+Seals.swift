@@ -29,9 +29,9 @@ extension RecordBody {
     ) throws(DecodingFailure) -> [Slot] {
         var slots: [Slot] = []
         for slot in entity.sealedSlots {
-            guard case .bytes(let bytes)? = try cell(slot) else { continue }
-            if bytes.isEmpty, allowsWaiting { continue }
-            if SealedBytes(bytes: Array(bytes)).place?.object != object { slots.append(slot) }
+            guard let value = try sealedBytes(slot) else { continue }
+            if value.bytes.isEmpty, allowsWaiting { continue }
+            if value.place?.object != object { slots.append(slot) }
         }
         return slots
     }

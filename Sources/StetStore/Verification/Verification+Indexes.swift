@@ -12,7 +12,7 @@ extension Verification {
                 guard let body = try values(of: state, index.entity, file.history) else { continue }
                 let values = try body.withUnsafeBytes { bytes in
                     let body = try RecordBody(bytes, of: entity)
-                    return try index.index.parts.map { try body.value($0.slot) }
+                    return try index.index.parts.map { try body.indexedValue($0.slot) }
                 }
                 let number = IndexKey.numberBytes(index.number)
                 let key = try index.index.key(of: values)

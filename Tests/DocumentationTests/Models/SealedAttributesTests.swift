@@ -19,6 +19,20 @@ import Testing
     }
 }
 
+@Model final class Tenant {
+    var name: String
+    init(name: String) { self.name = name }
+}
+
+@Model final class Mailbox {
+    var tenant: Tenant?
+    @Attribute(.sealed(by: \.tenant), .indexed) var email: Sealed<String>
+    init(_ email: String, of tenant: Tenant) {
+        self.email = Sealed(email)
+        self.tenant = tenant
+    }
+}
+
 private enum Version1 {
     @Model final class Patient {
         var name: String
@@ -60,6 +74,34 @@ private enum Version1 {
         let visit = try erase()
         #expect(visit.diagnosis?.isErased == true)
         #expect(visit.room == "12")
+    }
+
+    @Test func aValueIsFoundAndSealedAnew() async throws {
+        makeKey()
+        let keys = try await KeyFile.open(at: keyPath, provider: .environment("CLINIC_KEY"))
+        var configuration = Store.Configuration()
+        configuration.keys = keys
+        let store = try Store.open(
+            at: path, for: Tenant.self, Mailbox.self, configuration: configuration)
+        let context = store.context()
+        let tenant = Tenant(name: "Hospital")
+        context.insert(Mailbox("ada@example.org", of: tenant))
+        try await context.save()
+
+        func find() throws -> Mailbox? {
+            let found = try context.fetch(Mailbox.self) {
+                $0.email.isEqual(to: "ada@example.org", sealedBy: tenant)
+            }.first()
+            return found
+        }
+        let before = try #require(try find())
+        let email = before.email
+        try keys.rotateKey(of: tenant.id)
+        try await store.sealAnew(by: tenant.id)
+        try context.refresh()
+        #expect(try find()?.id == before.id)
+        #expect(before.email != email)
+        #expect(try before.email.value == "ada@example.org")
     }
 
     @Test func aMigrationSeals() async throws {

@@ -82,13 +82,13 @@ private struct PadProvider: KeyProvider {
         let owner = ObjectID()
         try keys.makeKeys(for: [owner])
         let before = try bytes().suffix(128)
-        let key = before.dropFirst(17).prefix(60)
+        let key = before.dropFirst(21).prefix(60)
         #expect(try bytes().range(of: key) != nil)
         try keys.destroyKey(of: owner)
         #expect(try bytes().range(of: key) == nil)
         #expect(try bytes().count == 4_096 + 128)
         try keys.makeKeys(for: [owner])
-        #expect(await code { _ = try keys.key(of: owner) } == .erased)
+        #expect(await code { _ = try keys.presentKey(of: owner) } == .erased)
     }
 
     @Test func severalOpenFilesSeeEachOthersChanges() async throws {
@@ -123,7 +123,8 @@ private struct PadProvider: KeyProvider {
         let (began, continuation) = AsyncStream<Void>.makeStream()
         let reading = Task.detached {
             continuation.finish()
-            return try reader.key(of: owner).values == (try keys.key(of: owner).values)
+            return try reader.presentKey(of: owner).values
+                == (try keys.presentKey(of: owner).values)
         }
         for await _ in began {}
         let rest = Array(whole.suffix(64))
@@ -163,12 +164,12 @@ private struct PadProvider: KeyProvider {
             try keys.makeKeys(for: [owner])
             try await keys.move(to: PadProvider(pad: 2))
             try await keys.move(to: PadProvider(pad: 3))
-            #expect(await code { _ = try keys.key(of: owner) } == nil)
+            #expect(await code { _ = try keys.presentKey(of: owner) } == nil)
         }
         #expect(await code { _ = try await open(1) } == .wrongKey)
         #expect(await code { _ = try await open(2) } == .wrongKey)
         let keys = try await open(3)
-        #expect(await code { _ = try keys.key(of: owner) } == nil)
+        #expect(await code { _ = try keys.presentKey(of: owner) } == nil)
     }
 
     @Test func aLocalKeyIsReadInThreeForms() async throws {
@@ -206,11 +207,11 @@ private struct PadProvider: KeyProvider {
         for cut in [1, 64, 127] {
             try write(whole.dropLast(cut))
             let keys = try await open()
-            #expect(await code { _ = try keys.key(of: owners[1]) } == nil)
-            #expect(await code { _ = try keys.key(of: owners[2]) } == .keyMissing)
+            #expect(await code { _ = try keys.presentKey(of: owners[1]) } == nil)
+            #expect(await code { _ = try keys.presentKey(of: owners[2]) } == .keyMissing)
             let next = ObjectID()
             try keys.makeKeys(for: [next])
-            #expect(await code { _ = try keys.key(of: next) } == nil)
+            #expect(await code { _ = try keys.presentKey(of: next) } == nil)
             #expect(try bytes().count == whole.count)
         }
     }
@@ -240,7 +241,7 @@ private struct PadProvider: KeyProvider {
             damaged[index] ^= 0x10
             try write(damaged)
             let keys = try await open()
-            #expect(await code { _ = try keys.key(of: owner) } == .keyMissing)
+            #expect(await code { _ = try keys.presentKey(of: owner) } == .keyMissing)
         }
         for count in [0, 1, 100, 2_048, 4_095] {
             try write(whole.prefix(count))
@@ -298,10 +299,10 @@ private struct PadProvider: KeyProvider {
         ]
         let sealed = try places.map { try SealedBytes([5, 5, 5], at: $0, by: keys) }
         // What follows the header has nothing in common, so that equal values are not seen.
-        let bodies = sealed.map { Array($0.bytes.dropFirst(45)) }
+        let bodies = sealed.map { Array($0.bytes.dropFirst(50)) }
         #expect(Set(bodies).count == 3)
         // The body of one place under the header of another does not open.
-        let swapped = SealedBytes(bytes: Array(sealed[1].bytes.prefix(45)) + bodies[0])
+        let swapped = SealedBytes(bytes: Array(sealed[1].bytes.prefix(50)) + bodies[0])
         #expect(swapped.opening() == .failure(.damaged))
     }
 }

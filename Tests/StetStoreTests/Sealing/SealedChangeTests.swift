@@ -85,6 +85,25 @@ import Testing
                 == true)
     }
 
+    @Test func aSealedAttributeIsIndexedButNotUnique() throws {
+        func schema(isUnique: Bool) throws -> Schema {
+            let person = Entity(
+                name: "Person",
+                properties: [
+                    Property(name: "name", type: .data, seal: .own),
+                    Property(name: "age", type: .int),
+                ],
+                indexes: [
+                    EntityIndex([EntityIndex.Part(slot: 1), EntityIndex.Part(slot: 0)]),
+                    EntityIndex([EntityIndex.Part(slot: 0)], isUnique: isUnique),
+                ])
+            return try Schema(revision: 1, entities: [person])
+        }
+        #expect(try schema(isUnique: false).indexes.count == 2)
+        let error = #expect(throws: StoreError.self) { try schema(isUnique: true) }
+        #expect(error?.message.contains("Person.name is sealed, and can't be unique") == true)
+    }
+
     @Test func rulesAreRefused() {
         let error = #expect(throws: StoreError.self) { try Self.schema(rules: [.notEmpty]) }
         #expect(error?.message.contains("is sealed, and can't have rules") == true)

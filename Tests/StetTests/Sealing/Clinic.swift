@@ -13,7 +13,7 @@ import StetTestSupport
 
 @Model final class Treatment {
     var patient: Client?
-    @Attribute(.sealed(by: \.patient)) var diagnosis: Sealed<String>?
+    @Attribute(.sealed(by: \.patient), .indexed) var diagnosis: Sealed<String>?
     @Attribute(.sealed(by: \.patient)) var drugs: Sealed<[String]>?
     var room: String = ""
 

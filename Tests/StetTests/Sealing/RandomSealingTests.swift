@@ -6,7 +6,9 @@ import Testing
 @testable import Stet
 
 /// Random edits, saves, merges, undos and redos of sealed values, with owners that change and keys
-/// that are destroyed, beside a plain model of the last saved values.
+/// that are rotated and destroyed, beside a plain model of the last saved values.
+///
+/// Queries find each value.
 @Suite struct RandomSealingTests {
     private final class Driver {
         let clinic: Clinic
@@ -34,16 +36,26 @@ import Testing
             case 12...15: try save(context)
             case 16: try await clinic.store.undo(author: "author \(number(2))", policy: .skip)
             case 17: try await clinic.store.redo(author: "author \(number(2))", policy: .skip)
-            case 18 where number(3) == 0:
+            case 18:
                 guard let patient = any(try context.fetch(Client.self).snapshots()) else { return }
-                try clinic.destroyKey(of: patient.id)
-                destroyed.insert(patient.id)
+                try await changeKey(of: patient.id)
             default:
                 guard number(6) == 0 else { return }
                 try await clinic.reopen()
                 makeContexts()
             }
             try check()
+        }
+
+        private func changeKey(of patient: ObjectID) async throws {
+            switch number(3) {
+            case 0:
+                try clinic.destroyKey(of: patient)
+                destroyed.insert(patient)
+            case _ where destroyed.contains(patient): break
+            case 1: try clinic.keys?.rotateKey(of: patient)
+            default: try await clinic.store.sealAnew(by: patient)
+            }
         }
 
         private func edit(_ context: ManagedContext) throws {
@@ -117,6 +129,23 @@ import Testing
                 if diagnosis.isErased { continue }
                 #expect(try diagnosis.value.hasPrefix("d"))
             }
+            try checkQuery()
+        }
+
+        /// Checks that a query finds the visits with the value of one.
+        private func checkQuery() throws {
+            let visits = try clinic.store.fetch(Treatment.self).all()
+            guard let diagnosis = any(visits)?.diagnosis, let owner = diagnosis.bytes.place?.owner,
+                !diagnosis.isErased
+            else { return }
+            let value = try diagnosis.value
+            let same = try visits.filter {
+                try $0.diagnosis?.bytes.place?.owner == owner && $0.diagnosis?.value == value
+            }
+            let found = clinic.store.fetch(Treatment.self) {
+                $0.diagnosis.isEqual(to: value, sealedBy: owner)
+            }
+            #expect(try found.ids() == same.map(\.id))
         }
     }
 

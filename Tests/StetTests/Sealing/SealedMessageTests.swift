@@ -31,8 +31,15 @@ import Testing
             try errors(
                 property: """
                     @Attribute(.hidden, .sealed(by: \\.other)) var list: Sealed<[String]>?; \
-                    @Attribute(originalName: "size") var count: Sealed<Int> = Sealed(1)
-                    """, condition: "$0.name != nil && $0.list == nil") == [])
+                    @Attribute(originalName: "size") var count: Sealed<Int> = Sealed(1); \
+                    @Attribute(.sealed(by: \\.other), .indexed) var email: Sealed<String>?; \
+                    @Attribute(.indexed) var code: Sealed<Int> = Sealed(1)
+                    """,
+                condition: """
+                    $0.name != nil && $0.list == nil \
+                        && $0.email.isEqual(to: "a", sealedBy: Person()) \
+                        && $0.code.isEqual(to: 1, sealedBy: ObjectID())
+                    """) == [])
     }
 
     @Test(arguments: [
@@ -42,7 +49,7 @@ import Testing
         ),
         (
             "@Attribute(.unique) var text: Sealed<String> = Sealed(\"\")",
-            "a sealed value has no rules, indexes or normalisers: check it before it is sealed"
+            "a sealed value can be indexed, but has no rules, unique indexes or normalisers"
         ),
         (
             "var texts: [Sealed<String>] = []",
@@ -68,6 +75,6 @@ import Testing
         let found = try errors(condition: condition)
         #expect(found.map(\.line) == [11])
         #expect(
-            found.first?.text.contains("sealed values can't be compared") == true, "\(found)")
+            found.first?.text.contains("isEqual(to:sealedBy:)") == true, "\(found)")
     }
 }

@@ -50,12 +50,14 @@ public struct _GroupModel: Sendable {
     let entity: Entity
     /// The name of the group, for messages.
     let group: String
+    /// Returns the labels of the model's sealed attributes; nil when it has none.
+    let sealLabels: @Sendable () -> SealLabels?
 
     /// Returns an attribute or a reference as queries name it.
     public func field<T: _Storable>(_ name: String, _ type: T.Type) -> T._Field
     where T._SnapshotValue: StoredValue {
         let wanted = DescribedProperty(name, type, []).property
-        return T._field(_QueryObject(.root), slot: slot(of: wanted))
+        return T._field(_QueryObject(.root, sealLabels: sealLabels), slot: slot(of: wanted))
     }
 
     /// Returns an embedded value as queries name it.

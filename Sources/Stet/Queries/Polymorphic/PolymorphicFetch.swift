@@ -29,7 +29,9 @@ public struct PolymorphicFetch<Group: ModelGroup> {
         parts = context.store.modelTypes.enumerated().compactMap { index, type in
             guard let type, Group._adopts(type) else { return nil }
             let number = EntityNumber(index: index)
-            let model = _GroupModel(entity: schema.entities[number], group: "\(Group.self)")
+            let model = _GroupModel(
+                entity: schema.entities[number], group: "\(Group.self)",
+                sealLabels: { type.sealLabels })
             return Part(fields: Group(_model: model), query: StoreQuery(entity: number))
         }
         trap(

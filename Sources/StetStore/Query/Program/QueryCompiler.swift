@@ -91,7 +91,7 @@ struct QueryCompiler {
         case .rank(let object, let match):
             let (place, entity) = place(object)
             return RankOperand(place, entity, match)
-        case .comparison, .isIn, .text, .all, .any, .not, .members, .elements, .matching:
+        case .comparison, .isIn, .text, .all, .any, .not, .members, .elements, .sealed, .matching:
             return ConditionOperand(condition(node))
         }
     }
@@ -159,6 +159,13 @@ struct QueryCompiler {
             return ElementCondition(conditions(array, node), isAny: test == .any)
         case .members(let test, let members, let node):
             return MemberCondition(conditions(members, node), isAny: test == .any)
+        case .sealed(let object, let slot, let match):
+            let (place, number) = place(object)
+            let entity = schema.entities[number]
+            guard let seal = entity.properties[slot].seal else {
+                trap("a query compares a value as sealed that is not")
+            }
+            return SealedCondition(place, slot: slot, owner: entity.slot(ofOwner: seal), match)
         case .matching(let object, let match):
             let (place, entity) = place(object)
             return MatchingCondition(place, entity, match)

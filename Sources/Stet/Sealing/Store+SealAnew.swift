@@ -1,0 +1,100 @@
+import StetStore
+
+extension Store {
+    /// Seals the values of an owner anew: by its present key, and with the token of an index that
+    /// was added since, or without that of one that was removed.
+    ///
+    /// ```swift
+    /// try keys.rotateKey(of: ada.id)
+    /// try await store.sealAnew(by: ada.id)
+    /// ```
+    ///
+    /// The objects are saved in ordinary commits, each of at most 256. The history keeps the
+    /// earlier bytes, and the key file the keys that open them. When it ends early, call it again:
+    /// it continues with the values that remain. Values that have the present form are no change.
+    ///
+    /// - Parameter owner: The id of the object by whose key the values are sealed.
+    /// - Returns: The number of objects with values that were sealed anew.
+    /// - Throws: `SealingError`: `.keyFileNotOpen` when the store has no key file, `.erased`,
+    ///   `.damaged` and `.misplaced` for values that do not open; the errors of `edit`.
+    /// - Complexity: O(objects with sealed attributes).
+    @discardableResult
+    public nonisolated(nonsending) func sealAnew(by owner: ObjectID) async throws -> Int {
+        guard let keys = configuration.keys else { throw SealingError.noKeyFile }
+        guard let version = try keys.presentVersion(of: owner) else { return 0 }
+        let renewal = SealRenewal(store: self, form: SealForm(owner: owner, keyVersion: version))
+        var count = 0
+        for case let type? in modelTypes { count += try await renewal.renew(type) }
+        return count
+    }
+}
+
+/// Seals the values that have another form than the present one.
+private struct SealRenewal {
+    let store: Store
+    let form: SealForm
+
+    /// Returns the number of objects of a model with such values, once they are saved.
+    nonisolated(nonsending) func renew<M: Model>(_ type: M.Type) async throws -> Int {
+        let entity = M._$description.entity
+        if entity.sealedSlots.isEmpty { return 0 }
+        var ids: [ObjectID] = []
+        _ = try store.fetch(type).read { run in
+            try run.forEachMatch { row in
+                let body = try RecordBody(row.body, of: entity)
+                if try !form.otherSlots(body, of: row.id).isEmpty { ids.append(row.id) }
+                return true
+            }
+        }
+        for first in stride(from: 0, to: ids.count, by: 256) {
+            let part = ids[first..<min(first + 256, ids.count)]
+            try await store.edit { context in
+                for id in part {
+                    guard let object = try context.object(type, id: id) else { continue }
+                    try object._$unseal(form)
+                }
+            }
+        }
+        return ids.count
+    }
+}
+
+/// The form that a save gives to the values of an owner.
+private struct SealForm: Sendable {
+    let owner: ObjectID
+    let keyVersion: UInt32
+
+    /// Returns the slots of an object whose values of the owner have another form.
+    func otherSlots(_ body: RecordBody, of object: ObjectID) throws -> [Slot] {
+        try body.entity.sealedSlots.filter { slot in
+            guard let value = try body.sealedBytes(slot), let place = value.place else {
+                return false
+            }
+            let label = SealedBytes.Place.label(ofProperty: body.entity.properties[slot].name)
+            return place.owner == owner
+                && (value.keyVersion != keyVersion || place.label != label
+                    || (value.token != nil) != body.entity.isIndexed(slot))
+        }
+    }
+}
+
+extension Model {
+    /// Replaces the values that have another form by unsaved ones, which the next save seals.
+    fileprivate func _$unseal(_ form: SealForm) throws {
+        guard let table = _$state.table else { return }
+        let body = try _$body()
+        let values = try body.read(as: table.description) { body in
+            var values: [Slot: SealedBytes] = [:]
+            for slot in try form.otherSlots(body, of: id) {
+                guard let value = try body.sealedBytes(slot) else { continue }
+                if value.place?.object != id { throw SealingError.misplaced }
+                values[slot] = SealedBytes(unsaved: try value.opened())
+            }
+            return values
+        }
+        if values.isEmpty { return }
+        let capture = try _$capture(replacing: values)
+        guard _$willChange() else { return }
+        table.core.pending.change(self) { _ in capture?.restore(self) }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import StetStore
+import StetTestSupport
+import Testing
+
+@testable import Stet
+
+/// Present values that are sealed anew, after a rotation or for an index.
+@Suite struct SealAnewTests {
+    private func versions(_ office: Office, of tenant: ObjectID) throws -> Set<UInt32> {
+        let members = try office.store.fetch(Member.self) { $0.tenant == tenant }.all()
+        return Set(
+            members.flatMap { [$0.email.bytes, $0.phone?.bytes].compactMap(\.self) }
+                .map(\.keyVersion))
+    }
+
+    @Test func presentValuesGetTheNewKeyAndTheHistoryKeepsTheOld() async throws {
+        let office = try await Office()
+        let (one, two) = try (office.tenant("one"), office.tenant("two"))
+        let before = try office.store.revision()
+        try office.keys?.rotateKey(of: one.id)
+        #expect(try versions(office, of: one.id) == [0])
+        #expect(try office.members(of: one, "ada@example.org") == ["ada of one", "eve of one"])
+
+        let new = Member("new", of: one, "ada@example.org", 4)
+        office.context.insert(new)
+        try await office.context.save()
+        #expect(new.email.bytes.keyVersion == 1)
+        #expect(try office.members(of: one, "ada@example.org").count == 3)
+
+        #expect(try await office.store.sealAnew(by: one.id) == 4)
+        #expect(try await office.store.sealAnew(by: one.id) == 0)
+        #expect(try versions(office, of: one.id) == [1])
+        #expect(try versions(office, of: two.id) == [0])
+        try office.context.refresh()
+        #expect(try office.members(of: one, "ada@example.org").count == 3)
+        #expect(try one.name.value == "one")
+        #expect(one.name.bytes.keyVersion == 1)
+        let past = try office.store.view(asOf: before).fetch(Member.self) {
+            $0.email.isEqual(to: "ada@example.org", sealedBy: one)
+        }
+        #expect(try past.count() == 2)
+        #expect(try office.store.verify().problems == [])
+
+        try office.keys?.destroyKey(of: one.id)
+        #expect(one.name.isErased)
+        #expect(new.email.isErased)
+        #expect(throws: SealingError.self) { try past.count() }
+    }
+
+    @Test func whatCannotBeSealedAnewThrows() async throws {
+        let office = try await Office()
+        let one = try office.tenant("one")
+        #expect(try await office.store.sealAnew(by: ObjectID()) == 0)
+        func code() async -> SealingError.Code? {
+            do {
+                _ = try await office.store.sealAnew(by: one.id)
+                return nil
+            } catch {
+                return (error as? SealingError)?.code
+            }
+        }
+        #expect(await code() == nil)
+        try office.keys?.destroyKey(of: one.id)
+        #expect(await code() == .erased)
+        let before = try office.store.revision()
+        try await office.reopen(keyFile: nil)
+        #expect(await code() == .keyFileNotOpen)
+        #expect(try office.store.revision() == before)
+    }
+
+    @Test func manyObjectsAreSealedAnewInSeveralCommits() async throws {
+        let office = try await Office()
+        let one = try office.tenant("one")
+        for number in 0..<300 {
+            office.context.insert(Member("\(number)", of: one, "\(number)@example.org", number))
+        }
+        try await office.context.save()
+        let before = try office.store.revision()
+        try office.keys?.rotateKey(of: one.id)
+        #expect(try await office.store.sealAnew(by: one.id) == 304)
+        // One of the tenant, and two of its members.
+        #expect(try office.store.revision().number == before.number + 3)
+        #expect(try versions(office, of: one.id) == [1])
+        #expect(try office.members(of: one, "299@example.org") == ["299"])
+    }
+}
