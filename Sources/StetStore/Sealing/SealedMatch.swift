@@ -44,7 +44,7 @@ package struct SealedMatch: Hashable, Sendable {
 
     // MARK: In an index
 
-    /// What an index contains for the values that may be equal.
+    /// The entries of an index for the values that may be equal.
     enum IndexValues {
         /// These values.
         case some([Value])

@@ -227,7 +227,7 @@ extension Office {
     }
 }
 
-/// The same models without indexes.
+/// Models like those of the office, without indexes.
 private enum Plain {
     @Model final class Tenant {
         var name: Sealed<String>
@@ -249,7 +249,7 @@ private enum Plain {
     }
 }
 
-/// The same models after the address was renamed.
+/// Models like those of the office, after the address was renamed.
 private enum Later {
     @Model final class Tenant {
         @Attribute(.indexed) var name: Sealed<String>
