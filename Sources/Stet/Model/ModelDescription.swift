@@ -163,7 +163,8 @@ struct DescribedProperty: Sendable {
             isHidden: options.contains(where: \.isHidden)
                 || T._SnapshotValue._elementMembers?.hasHidden ?? false,
             isCounter: options.contains(where: \.isCounter),
-            seal: Self.seal(of: T._SnapshotValue.self, name, options))
+            seal: Self.seal(of: T._SnapshotValue.self, name, options),
+            isLarge: T._SnapshotValue._isLarge)
         guard let members = T._SnapshotValue._elementMembers else { return }
         property = property.array(of: members.elements)
         origin.members = members.origins
@@ -176,6 +177,9 @@ struct DescribedProperty: Sendable {
         trap(
             unless: seal == nil || T._isSealed,
             "'.sealed(by:)' belongs to a 'Sealed' value, which '\(name)' is not")
+        trap(
+            unless: !T._isSealed || !T._isLarge,
+            "'\(name)' is large data, which can't be sealed: encrypt its bytes yourself")
         return T._isSealed ? seal ?? .own : nil
     }
 
@@ -206,7 +210,8 @@ struct DescribedProperty: Sendable {
             isOptional: property.isOptional || isInOptional,
             rules: property.rules + (isInOptional && !property.isOptional ? [.required] : []),
             normalizers: property.normalizers, stamp: property.stamp,
-            isHidden: property.isHidden || isHidden, isCounter: property.isCounter)
+            isHidden: property.isHidden || isHidden, isCounter: property.isCounter,
+            isLarge: property.isLarge)
         member.indexes = indexes.map { $0.named(name) }
         let former = "\(formerOwner ?? owner).\(origin.names.first ?? property.name)"
         // A member may have been a property of the model itself.

@@ -76,6 +76,8 @@ public protocol StoredValue: _OptionalSnapshotField {
     static var _isOptional: Bool { get }
     /// True for a value that is stored encrypted.
     static var _isSealed: Bool { get }
+    /// True for a value whose bytes are outside of the records.
+    static var _isLarge: Bool { get }
     static func _read(
         _ reader: inout RecordReader, slot: Slot
     ) throws(_UnreadableValue) -> Self
@@ -102,6 +104,7 @@ extension StoredValue {
     @inlinable public static var _elementMembers: _ElementMembers? { nil }
     @inlinable public static var _isOptional: Bool { false }
     @inlinable public static var _isSealed: Bool { false }
+    @inlinable public static var _isLarge: Bool { false }
 
     /// Reads a value as `_read` does; generated code calls it for types whose `_read` may throw and
     /// for those whose cannot.
@@ -329,6 +332,7 @@ extension Optional: StoredValue, _OptionalSnapshotField where Wrapped: StoredVal
     @inlinable public static var _valueType: ValueType { Wrapped._valueType }
     @inlinable public static var _isOptional: Bool { true }
     @inlinable public static var _isSealed: Bool { Wrapped._isSealed }
+    @inlinable public static var _isLarge: Bool { Wrapped._isLarge }
     @inlinable public static var _elementTypes: [ValueType] { Wrapped._elementTypes }
     @inlinable public static var _elementMembers: _ElementMembers? { Wrapped._elementMembers }
     @inlinable public static func _read(

@@ -127,6 +127,7 @@ extension Sealed: Codable {
 extension Sealed: StoredValue {
     public static var _valueType: ValueType { .data }
     public static var _isSealed: Bool { true }
+    public static var _isLarge: Bool { Value._isLarge }
 
     public static func _read(_ reader: inout RecordReader, slot: Slot) -> Sealed {
         let bytes = SealedBytes(bytes: Array(reader.bytes(slot: slot)))

@@ -35,7 +35,23 @@ struct CommitCheck: ~Copyable {
             reasons += try miscounts(reader).map { .miscounted($0) }
         }
         try checkLookups(head, into: &reasons)
+        if let missing = try missingLargeValue() { reasons.append(.largeValueMissing(missing)) }
         return reasons
+    }
+
+    /// Returns a large value whose bytes nobody has written; nil when all are there.
+    private func missingLargeValue() throws -> LargeValue? {
+        guard set.schema.hasLargeValues else { return nil }
+        var missing: LargeValue?
+        try set.forEachLargeChange { change in
+            try LargeValueCounts.forEachValue(of: change, set.schema.entities[change.entity]) {
+                value, isBefore in
+                if isBefore || missing != nil { return }
+                let entry = try file.projection.largeValues?.entry(value, in: transaction)
+                if entry == nil { missing = value }
+            }
+        }
+        return missing
     }
 
     /// Returns the tops of the author's stacks when they differ from those that the change set was
@@ -219,6 +235,8 @@ package struct CommitRefusal: Error, Sendable {
         case schemaChanged
         /// The commit is the effect of a delivery of a subscription that has moved since.
         case subscriptionLost(name: String)
+        /// The store does not have the bytes of a large value.
+        case largeValueMissing(LargeValue)
     }
 
     /// The reasons in the order of the change set.
@@ -230,6 +248,8 @@ package struct CommitRefusal: Error, Sendable {
             switch reason {
             case .schemaChanged: return StoreError.migratedElsewhere(path: path)
             case .subscriptionLost(let name): return SubscriptionError.lost(name: name)
+            case .largeValueMissing(let value):
+                return StoreError.largeDataMissing(value, path: path)
             default: continue
             }
         }

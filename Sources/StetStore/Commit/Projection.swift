@@ -8,6 +8,8 @@ package struct Projection: Sendable {
     let members: MemberTree
     /// The table of index entries; nil while the schema has no index.
     let indexes: Table?
+    /// The bytes of large values; nil while no schema of the store has had any.
+    let largeValues: LargeValueTable?
     /// The tables of records, one for each entity: number n has the index n - 1.
     ///
     /// So each entity's records are appended to the end of a table, which fills its pages
@@ -15,7 +17,9 @@ package struct Projection: Sendable {
     let records: [Table]
 
     /// All tables of the projection.
-    package var tables: [Table] { records + [members.table] + (indexes.map { [$0] } ?? []) }
+    package var tables: [Table] {
+        records + [members.table] + [indexes, largeValues?.table].compactMap(\.self)
+    }
 
     /// The table of all index entries.
     ///
@@ -110,6 +114,9 @@ package struct Projection: Sendable {
         try putRecords(set, envelope, in: transaction)
         try members.apply(set.members, at: envelope.revision, schema, in: transaction)
         try putIndexEntries(set.indexChanges, in: transaction)
+        if let largeValues, set.schema.hasLargeValues {
+            try largeValues.change(try set.largeValues(), in: transaction)
+        }
     }
 
     private func putRecords(
@@ -170,5 +177,22 @@ package struct Projection: Sendable {
             }
         }
         try TextTree(table: table).apply(changes.texts, in: transaction)
+    }
+}
+
+extension EncodedChangeSet {
+    /// Returns the effect on the numbers of references to large values.
+    func largeValues() throws -> LargeValueCounts {
+        var counts = LargeValueCounts()
+        try forEachLargeChange { try counts.add(committed: $0, of: schema.entities[$0.entity]) }
+        return counts
+    }
+
+    /// Calls `body` for each change of an object that can have large values.
+    func forEachLargeChange(_ body: (JournalChange) throws -> Void) throws {
+        for change in changes where !schema.entities[change.entity].largeSlots.isEmpty {
+            var reader = ByteReader(UnsafeRawBufferPointer(rebasing: journal.bytes[change.journal]))
+            try body(try JournalChange(decoding: &reader))
+        }
     }
 }

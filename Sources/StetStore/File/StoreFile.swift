@@ -267,6 +267,7 @@ struct StoreTables {
         _ = try transaction.table(Journal.tableName)
         _ = try transaction.table(MemberTree.tableName)
         if !schema.indexes.isEmpty { _ = try transaction.table(indexesName) }
+        if schema.hasLargeValues { _ = try transaction.table(LargeValueTable.name) }
         for index in 0..<max(schema.entities.count, 1) {
             _ = try transaction.table(recordsName(EntityNumber(index: index)))
         }
@@ -316,14 +317,17 @@ struct StoreTables {
         let fixed = [Journal.tableName, MemberTree.tableName]
         let records = schema.entities.numbers.map(recordsName)
         let indexes = schema.indexes.isEmpty ? [] : [indexesName]
-        let tables = try environment.tables(fixed + records + indexes)
-        guard tables.allSatisfy({ $0 != nil }) else { throw DecodingFailure("a table is missing") }
-        let present = tables.compactMap { $0 }
+        let tables = try environment.tables(fixed + records + indexes + [LargeValueTable.name])
+        let present = tables.dropLast().compactMap(\.self)
+        let largeValues = tables.last?.map(LargeValueTable.init)
+        guard present.count == tables.count - 1, largeValues != nil || !schema.hasLargeValues else {
+            throw DecodingFailure("a table is missing")
+        }
         return StoreTables(
             journal: Journal(table: present[0]),
             projection: Projection(
                 schema: schema, members: MemberTree(table: present[1]),
-                indexes: indexes.isEmpty ? nil : present.last,
+                indexes: indexes.isEmpty ? nil : present.last, largeValues: largeValues,
                 records: Array(present[fixed.count..<fixed.count + records.count])))
     }
 }

@@ -209,7 +209,7 @@ package struct Upcast: Hashable, Sendable {
 extension Property {
     /// Returns whether the property can have each value of another one, except nil.
     func canHoldValues(of other: Property) -> Bool {
-        if (seal == nil) != (other.seal == nil) { return false }
+        if (seal == nil) != (other.seal == nil) || isLarge != other.isLarge { return false }
         return (type == other.type && elements == other.elements) || other.type.widens(to: type)
     }
 }

@@ -1,5 +1,3 @@
-import Crypto
-
 // The bytes of a journal entry: an envelope made by the writer, and a body encoded by the saving
 // task. docs/FileFormat.md describes every byte.
 
@@ -118,47 +116,6 @@ package struct Envelope: Hashable, Sendable {
             throw DecodingFailure("a journal entry of \(count) bytes")
         }
         bodyByteCount = Int(count)
-    }
-}
-
-/// A SHA-256 digest.
-package struct Digest: Hashable, Sendable {
-    package static let byteCount = 32
-    package private(set) var words: (UInt64, UInt64, UInt64, UInt64)
-
-    /// The digest before the first commit in the hash chain.
-    package static let zero = Digest(words: (0, 0, 0, 0))
-
-    private init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
-
-    package init(_ bytes: UnsafeRawBufferPointer) {
-        words = (
-            bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
-            bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
-            bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self),
-            bytes.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
-        )
-    }
-
-    package init(of bytes: UnsafeRawBufferPointer) {
-        var hasher = SHA256()
-        hasher.update(bufferPointer: bytes)
-        self = hasher.finalize().withUnsafeBytes { Digest($0) }
-    }
-
-    package func append(to buffer: inout ByteBuffer) {
-        withUnsafeBytes(of: words) { buffer.append($0) }
-    }
-
-    package static func == (one: Digest, other: Digest) -> Bool { one.words == other.words }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
-
-    /// The digest in hexadecimal digits.
-    package var hexadecimal: String {
-        withUnsafeBytes(of: words) { bytes in
-            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        }
     }
 }
 

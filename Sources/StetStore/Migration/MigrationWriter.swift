@@ -70,11 +70,26 @@ struct MigrationWriter {
         let state = StoredState(
             history: after, journal: journal, members: members, records: records)
         try state.renewFloor(through: head.revision, in: transaction)
+        try countLargeValues(through: head.revision, in: transaction)
         try StoreTables.put(migration.to, in: transaction)
         if !migration.to.derivedProperties.isEmpty {
             try StoreTables.markUnderived(in: transaction)
         }
         try head.write(in: transaction)
+    }
+
+    /// Counts the references to large values again, because objects and attributes may be removed.
+    private func countLargeValues(
+        through last: Revision, in transaction: borrowing WriteTransaction
+    ) throws {
+        if migration.to.hasLargeValues { _ = try transaction.table(LargeValueTable.name) }
+        guard migration.from.hasLargeValues,
+            let table = try transaction.reading.table(LargeValueTable.name)
+        else { return }
+        try LargeValueTable(table: table).replaceCounts(
+            by: LargeValueCounts(
+                after, journal, records: records, through: last, in: transaction.reading),
+            in: transaction)
     }
 
     /// Rewrites the lists of an end that gets or loses an order.

@@ -94,12 +94,36 @@ private struct CopyAdoption: ~Copyable {
         } else if try transaction.reading.table(StoreTables.indexesName) != nil {
             try transaction.empty(try transaction.table(StoreTables.indexesName))
         }
+        try addLargeValues(through: head.revision, transaction)
         try StoreTables.put(file.schema, in: transaction)
         try StoreTables.put(migrations: try StoreTables.migrations(in: source), in: transaction)
         try StoreTables.put(indexBuild: nil, in: transaction)
         try head.write(in: transaction)
         try state(transaction).renewFloor(through: head.revision, in: transaction)
         return head
+    }
+
+    /// Writes the large values that only the copy has, and counts the references to all.
+    private func addLargeValues(
+        through last: Revision, _ transaction: borrowing WriteTransaction
+    ) throws {
+        guard let copied = file.projection.largeValues else { return }
+        let values = LargeValueTable(table: try transaction.table(LargeValueTable.name))
+        try copied.forEachEntry(in: source) { entry in
+            if try values.entry(entry.value, in: transaction.reading) != nil { return true }
+            for number in 0..<entry.chunkCount {
+                try values.put(
+                    try copied.chunk(number, of: entry, in: source), chunk: number, of: entry.key,
+                    in: transaction)
+            }
+            try values.put(entry, in: transaction)
+            return true
+        }
+        let state = try state(transaction)
+        try values.replaceCounts(
+            by: LargeValueCounts(
+                state.history, state.journal, records: state.records, through: last,
+                in: transaction.reading), in: transaction)
     }
 
     /// Returns the tables of the store.

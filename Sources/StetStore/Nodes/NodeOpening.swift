@@ -24,6 +24,7 @@ struct NodeOpening {
             return try opening.open()
         }
         let path = creation.path
+        try refuseLargeValues(creation)
         let node = NodeOpening(path: path, journal: journal, configuration: configuration)
         while true {
             do {
@@ -51,6 +52,15 @@ struct NodeOpening {
                 _ = try node.fetchBase()
             }
         }
+    }
+
+    /// Refuses models with large values: the journal has the commits, and not their bytes.
+    private static func refuseLargeValues(_ creation: StoreCreation) throws {
+        guard creation.declared.schema.hasLargeValues else { return }
+        throw StoreError(
+            .invalidSchema, path: creation.path,
+            message: "The models have large data, which a shared journal does not carry.",
+            advice: "Keep large data in a store without a shared journal, or elsewhere.")
     }
 
     private init(

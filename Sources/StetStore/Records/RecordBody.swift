@@ -92,6 +92,7 @@ extension Property {
         switch type {
         case .uuid: byteCount == 16
         case .reference: hasPosition ? byteCount > 16 : byteCount == 16
+        case .data where isLarge: byteCount == LargeValue.storedByteCount
         default: true
         }
     }

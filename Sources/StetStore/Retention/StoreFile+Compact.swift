@@ -94,15 +94,31 @@ extension StoreCopier {
                     try file.history.presentRecord(ofEntity: entity, key, value)
                 }
             }
-            if let indexes = file.projection.indexes {
-                // Omits the entries of an interrupted build, which starts over in the copy.
-                let numbers = Set(file.schema.indexes.map(\.number))
-                try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target, check)
-                {
-                    key, _ in
-                    numbers.contains(try IndexKey.number(of: key)) ? .asItIs : .leftOut
-                }
-            }
+            try rewriteIndexes(source, target, check)
+            try rewriteLargeValues(source, target, check)
+        }
+    }
+
+    private func rewriteIndexes(
+        _ source: borrowing ReadTransaction, _ target: Environment, _ check: () throws -> Void
+    ) throws {
+        guard let indexes = file.projection.indexes else { return }
+        // Omits the entries of an interrupted build, which starts over in the copy.
+        let numbers = Set(file.schema.indexes.map(\.number))
+        try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target, check) {
+            key, _ in
+            numbers.contains(try IndexKey.number(of: key)) ? .asItIs : .leftOut
+        }
+    }
+
+    private func rewriteLargeValues(
+        _ source: borrowing ReadTransaction, _ target: Environment, _ check: () throws -> Void
+    ) throws {
+        guard let values = file.projection.largeValues else { return }
+        let unfinished = Set(try values.unfinished(in: source).map(\.key))
+        try Self.append(values.table, of: source, to: LargeValueTable.name, of: target, check) {
+            key, _ in
+            values.isCopied(key, unfinished: unfinished) ? .asItIs : .leftOut
         }
     }
 
@@ -166,7 +182,11 @@ private struct UnnamedEntries {
 
     init(_ schema: Schema, _ transaction: borrowing ReadTransaction) throws {
         let records = schema.entities.numbers.map(StoreTables.recordsName)
-        let names = [Journal.tableName, MemberTree.tableName, StoreTables.indexesName] + records
+        let names =
+            [
+                Journal.tableName, MemberTree.tableName, StoreTables.indexesName,
+                LargeValueTable.name,
+            ] + records
         tables = Set(names.map { Array($0.utf8) })
         floor = try JournalFloor.read(in: transaction)?.revision ?? .zero
     }

@@ -104,6 +104,8 @@ struct RedactionWork: ~Copyable {
     private let refuses: Bool
     /// The contributions of the changes as they were, minus those that they have now.
     private(set) var lostEffect = StateDigest()
+    /// The references to large values that changes lose.
+    private(set) var lostValues = LargeValueCounts()
 
     var plan: RedactionPlan { RedactionPlan(revisions: revisions, valueCount: valueCount) }
 
@@ -115,6 +117,8 @@ struct RedactionWork: ~Copyable {
         let done = try perform(requests, file, transaction.reading, refuses: refuses) {
             try file.journal.replace($0, $1, in: transaction)
         }
+        try file.projection.largeValues?
+            .change(done.lostValues, removesUnused: true, in: transaction)
         if !done.plan.revisions.isEmpty,
             var floor = try JournalFloor.read(in: transaction.reading)
         {
@@ -131,13 +135,16 @@ struct RedactionWork: ~Copyable {
         _ requests: [RedactionRequest], _ file: StoreFile,
         _ transaction: borrowing ReadTransaction, refuses: Bool = true,
         _ replace: (Envelope, Journal.Content) throws -> Void
-    ) throws -> (plan: RedactionPlan, lostEffect: StateDigest) {
-        var done = (plan: RedactionPlan(), lostEffect: StateDigest())
+    ) throws -> (plan: RedactionPlan, lostEffect: StateDigest, lostValues: LargeValueCounts) {
+        var done = (
+            plan: RedactionPlan(), lostEffect: StateDigest(), lostValues: LargeValueCounts()
+        )
         for request in requests {
             var work = try RedactionWork(request, file, transaction, refuses: refuses)
             try work.run(replace)
             done.plan.add(work.plan)
             done.lostEffect += work.lostEffect
+            done.lostValues += work.lostValues
         }
         return done
     }
@@ -248,6 +255,7 @@ struct RedactionWork: ~Copyable {
             withExtendedLifetime(arena) {}
             found.insert(slot)
             valueCount += 1
+            if entity.properties[source].isLarge { try lostValues.remove(cell) }
             return true
         }
         ahead.subtract(try written(by: change, targets).union(met))

@@ -31,7 +31,7 @@ extension StoreFile {
                     return try JournalTrimmer(file: self).step(
                         through: last, retention, in: transaction)
                 }
-                guard !isDone else { return }
+                guard !isDone else { return try LargeValueSweep(file: self).run() }
                 guard try progress(floor) else { return }
             }
         }
@@ -49,6 +49,7 @@ extension StoreFile {
                 isDone = isDone && floor >= outdated.last
                 return false
             }
+            if isDone { try LargeValueSweep(file: self).run() }
             return isDone
         } catch {
             logger.error(
@@ -128,6 +129,11 @@ private struct JournalTrimmer {
             try StoreTables.put(migration: migration, at: revision, in: transaction)
         }
         try removeBuriedLinks(of: commit, in: transaction)
+        if let largeValues = projection.largeValues {
+            var counts = LargeValueCounts()
+            try counts.add(-1, forEachValueOf: commit)
+            try largeValues.change(counts, in: transaction)
+        }
         try journal.remove(envelope, in: transaction)
         floor.revision = revision
         floor.hash = envelope.hash

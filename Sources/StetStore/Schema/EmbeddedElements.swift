@@ -24,6 +24,7 @@ package struct EmbeddedElements: Hashable, Sendable {
         for member in entity.properties {
             if member.type == .reference || member.elements.contains(.embedded)
                 || member.stamp != nil || member.isCounter || member.isDerived || member.seal != nil
+                || member.isLarge
             {
                 return "has elements whose \(member.name) an element can't have"
             }

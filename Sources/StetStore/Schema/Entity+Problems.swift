@@ -49,6 +49,12 @@ extension Entity {
                     "\(name).\(property.name) is derived, which a \(property.typeDescription) with "
                     + "stamps, normalizers or increments can't be"
             }
+            if property.isLarge,
+                property.type != .data || property.seal != nil || property.isDerived
+                    || property.rules.contains(where: { $0 != .required })
+            {
+                return "\(name).\(property.name) is large data, which has no rules and no seal"
+            }
             if let problem = problemOfSeal(property) {
                 return "\(name).\(property.name) \(problem)"
             }

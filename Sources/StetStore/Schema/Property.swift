@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The description of one attribute or one to-one relationship.
 public struct Property: Hashable, Sendable {
     /// The name in the model.
@@ -28,6 +30,8 @@ public struct Property: Hashable, Sendable {
     public let isCounter: Bool
     /// The object by whose key the value is encrypted; nil for a value that is stored as it is.
     public let seal: Seal?
+    /// True for data whose bytes are outside of the records; see `LargeValue`.
+    public let isLarge: Bool
     /// The elements of an array of embedded values; nil for any other property.
     package private(set) var embedded: EmbeddedElements?
     /// The expression whose value the property always has; nil for a property that is set.
@@ -39,9 +43,10 @@ public struct Property: Hashable, Sendable {
         target: String? = nil, hasPosition: Bool = false,
         rules: [Rule] = [], normalizers: [Normalizer] = [], stamp: Stamp? = nil,
         deleteRule: DeleteRule = .nullify, isHidden: Bool = false, isCounter: Bool = false,
-        seal: Seal? = nil
+        seal: Seal? = nil, isLarge: Bool = false
     ) {
         self.isHidden = isHidden
+        self.isLarge = isLarge
         self.seal = seal
         self.isCounter = isCounter
         self.name = name
@@ -68,6 +73,8 @@ public struct Property: Hashable, Sendable {
                 && values.values.allSatisfy { $0.isStorable(as: elements[1]) }
         case .reference: return type == .reference && !hasPosition
         case .placed: return type == .reference && hasPosition
+        case .data(let data) where isLarge:
+            return type == .data && data.withUnsafeBytes { LargeValue(stored: $0) != nil }
         default: return value.isStorable(as: type)
         }
     }

@@ -98,9 +98,10 @@ extension Property {
     private static let isCounterFlag: UInt8 = 8
     private static let isDerivedFlag: UInt8 = 16
     private static let isSealedFlag: UInt8 = 32
+    private static let isLargeFlag: UInt8 = 64
     private static let knownFlags =
         isOptionalFlag | hasPositionFlag | isHiddenFlag | isCounterFlag | isDerivedFlag
-        | isSealedFlag
+        | isSealedFlag | isLargeFlag
 
     fileprivate func encode(into buffer: inout ByteBuffer) {
         buffer.append(shortString: name)
@@ -109,7 +110,8 @@ extension Property {
         buffer.append(
             (isOptional ? Self.isOptionalFlag : 0) | (hasPosition ? Self.hasPositionFlag : 0)
                 | (isHidden ? Self.isHiddenFlag : 0) | (isCounter ? Self.isCounterFlag : 0)
-                | (isDerived ? Self.isDerivedFlag : 0) | (seal == nil ? 0 : Self.isSealedFlag))
+                | (isDerived ? Self.isDerivedFlag : 0) | (seal == nil ? 0 : Self.isSealedFlag)
+                | (isLarge ? Self.isLargeFlag : 0))
         buffer.append(shortString: target ?? "")
         buffer.append(stamp?.rawValue ?? 0)
         buffer.append(UInt8(normalizers.count))
@@ -164,7 +166,8 @@ extension Property {
             stamp: Stamp(rawValue: stamp), deleteRule: deleteRule,
             isHidden: flags & Self.isHiddenFlag != 0,
             isCounter: flags & Self.isCounterFlag != 0,
-            seal: owner.map { $0.isEmpty ? .own : .reference($0) })
+            seal: owner.map { $0.isEmpty ? .own : .reference($0) },
+            isLarge: flags & Self.isLargeFlag != 0)
         if isMember, elements.contains(.embedded) {
             throw DecodingFailure("an array within an element of an array")
         }
@@ -310,7 +313,7 @@ extension Property {
     /// The type as text: "string", "[string: int]?", "Notebook?".
     package var typeDescription: String {
         let elements = elements.map { "\($0)" }.joined(separator: ": ")
-        let type = seal == nil ? "\(type)" : "sealed value"
+        let type = seal != nil ? "sealed value" : isLarge ? "large data" : "\(type)"
         return (target ?? (elements.isEmpty ? type : "[\(elements)]"))
             + (isOptional ? "?" : "")
     }

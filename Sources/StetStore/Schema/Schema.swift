@@ -19,6 +19,7 @@ public struct Schema: Hashable, Sendable {
         var countedRelationships: [CountedRelationship] = []
         var derivedProperties: [DerivedProperty] = []
         var hasSealedAttributes = false
+        var hasLargeValues = false
         var numbersByName: [EntityNumber]
     }
     /// The contents behind one reference, because every context contains a schema.
@@ -54,6 +55,8 @@ public struct Schema: Hashable, Sendable {
     package var derivedProperties: [DerivedProperty] { storage.contents.derivedProperties }
     /// True when any entity has a sealed attribute.
     package var hasSealedAttributes: Bool { storage.contents.hasSealedAttributes }
+    /// True when any entity has a large value.
+    package var hasLargeValues: Bool { storage.contents.hasLargeValues }
     /// The numbers of the entities that are not removed, in ascending order of name.
     private var numbersByName: [EntityNumber] { storage.contents.numbersByName }
 
@@ -110,6 +113,7 @@ public struct Schema: Hashable, Sendable {
         if let problem = schema.problem { throw Self.unusable(problem) }
         contents.countedRelationships = Self.counted(schema)
         contents.hasSealedAttributes = entities.contains { !$0.sealedSlots.isEmpty }
+        contents.hasLargeValues = entities.contains { !$0.largeSlots.isEmpty }
         do {
             contents.derivedProperties = try DerivedProperty.all(of: schema)
         } catch {
@@ -255,6 +259,7 @@ public struct Entity: Hashable, Sendable {
         let ruledSlots: [Slot]
         let derivedSlots: [Slot]
         let sealedSlots: [Slot]
+        let largeSlots: [Slot]
         let optionalValues: [OptionalValue]
 
         init(
@@ -279,6 +284,7 @@ public struct Entity: Hashable, Sendable {
             ruledSlots = slots.filter { properties[$0].deleteRule != .nullify }
             derivedSlots = slots.filter { properties[$0].isDerived }
             sealedSlots = slots.filter { properties[$0].seal != nil }
+            largeSlots = slots.filter { properties[$0].isLarge }
         }
     }
     private let contents: Contents
@@ -315,6 +321,8 @@ public struct Entity: Hashable, Sendable {
     package var derivedSlots: [Slot] { contents.derivedSlots }
     /// The slots of the sealed attributes.
     package var sealedSlots: [Slot] { contents.sealedSlots }
+    /// The slots of the large values.
+    package var largeSlots: [Slot] { contents.largeSlots }
     /// The optional embedded values, in the order of their slots.
     package var optionalValues: [OptionalValue] { contents.optionalValues }
     /// The slots of the properties with a stamp.

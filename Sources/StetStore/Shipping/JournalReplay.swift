@@ -6,12 +6,15 @@ struct JournalReplay {
     private let path: String
     private let configuration: StoreFile.Configuration
     private(set) var file: StoreFile
+    /// The large values that the entries set, where the copy lacks them.
+    private let values: ShippedValues?
 
     /// Opens a copy that nobody else uses, and inspects its pages.
-    init(_ path: String) throws {
+    init(_ path: String, _ values: ShippedValues? = nil) throws {
         var configuration = StoreFile.Configuration()
         configuration.allowsUnsafePlace = true
         self.path = path
+        self.values = values
         self.configuration = configuration
         configuration.inspectsPages = true
         file = try StoreFile.open(at: path, configuration)
@@ -21,6 +24,7 @@ struct JournalReplay {
     init(_ path: String, _ configuration: StoreFile.Configuration) throws {
         self.path = path
         self.configuration = configuration
+        values = nil
         file = try StoreFile.open(at: path, configuration)
     }
 
@@ -42,6 +46,14 @@ struct JournalReplay {
     }
 
     private func append(run: ArraySlice<JournalEntry>) throws {
+        if let values, file.schema.hasLargeValues {
+            for entry in run {
+                let commit = try Commit(
+                    envelope: entry.envelope, body: entry.body, history: file.history,
+                    store: file.storeID)
+                try values.add(valuesOf: commit, to: file)
+            }
+        }
         try file.environment.writeGrowing { transaction in
             var head = try Head.read(in: transaction.reading)
             try EntryReplay(file: file).append(run, &head, in: transaction)

@@ -61,7 +61,9 @@ private struct Restoration {
 
     func run(to target: Revision, _ progress: ShippingProgress) throws -> VerificationReport {
         let expected = try shipped.base(base)
-        var replay = try naming(expected.path) { try JournalReplay(path) }
+        var replay = try naming(expected.path) {
+            try JournalReplay(path, ShippedValues(directory: shipped.directory))
+        }
         defer { replay.file.close() }
         var reached = base
         for range in shipped.segments where range.upperBound > reached && reached < target {
@@ -83,6 +85,7 @@ private struct Restoration {
                 Int(reached.number - base.number), Int(target.number - base.number))
         }
         guard reached == target else { throw gap(after: reached, shipped.directory) }
+        try LargeValueCounts.renew(in: replay.file)
         let report = try naming(expected.path) {
             try replay.file.verify { try Task.checkCancellation() }
         }

@@ -7,7 +7,7 @@ package struct StoreShipment: Hashable, Sendable {
     package internal(set) var revision: Revision
     /// The number of commits that were shipped.
     package internal(set) var commitCount = 0
-    /// The number of bytes of the new segments.
+    /// The number of bytes of the new segments, and of the large values of their commits.
     package internal(set) var byteCount = 0
     /// The commit whose state a new base contains; nil when none was made.
     package internal(set) var base: Revision?
@@ -185,18 +185,21 @@ private struct Shipper {
     private func writeSegment(
         after position: inout Position, through last: Revision, in shipped: ShippedJournal
     ) throws -> Int {
-        let segment = try segment(after: position, through: last)
+        var valueByteCount = 0
+        let segment = try segment(after: position, through: last, &valueByteCount)
         let bytes = segment.encoded()
         let draft = try Draft(of: "\(directory)/segment")
         defer { draft.remove() }
         try StoreCopier.writeFile(at: draft.path) { try $0(bytes.bytes) }
         try draft.publish(as: shipped.path(ofSegment: segment.range))
         position = Position(segment)
-        return bytes.count
+        return bytes.count + valueByteCount
     }
 
-    private func segment(after position: Position, through last: Revision) throws -> JournalSegment
-    {
+    /// Returns the next commits as a segment, after their large values were written.
+    private func segment(
+        after position: Position, through last: Revision, _ valueByteCount: inout Int
+    ) throws -> JournalSegment {
         var entries: [JournalEntry] = []
         var byteCount = 0
         var end = position
@@ -207,6 +210,8 @@ private struct Shipper {
             guard commit.envelope.previousHash == end.hash else {
                 throw DecodingFailure("revision \(next) does not follow the hash before it")
             }
+            valueByteCount += try ShippedValues(directory: directory)
+                .write(valuesOf: commit, from: file)
             entries.append(JournalEntry(envelope: commit.envelope, body: commit.body))
             byteCount += commit.body.count
             end = Position(revision: next, hash: commit.envelope.hash)

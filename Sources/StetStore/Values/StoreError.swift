@@ -97,6 +97,9 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let erased = Code(rawValue: "erased")
         /// The current value of a property is one of those to be redacted.
         public static let valueInUse = Code(rawValue: "valueInUse")
+        /// The store does not have the bytes of large data: they were not written to it, or removed
+        /// because no object referred to them for a day.
+        public static let largeDataMissing = Code(rawValue: "largeDataMissing")
         /// A commit id belongs to another store, or to a later state of it than this copy contains.
         public static let wrongStore = Code(rawValue: "wrongStore")
         /// A commit id belongs to a commit of another kind: a save, an undo, a redo or a revert.

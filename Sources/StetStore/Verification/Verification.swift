@@ -57,6 +57,7 @@ struct Verification: ~Copyable {
         if let floor { compareDigest(of: floor) }
         try compareRelationships()
         try SealVerification(self).problems.forEach { note($0) }
+        try LargeValueVerification(self, upTo: head).problems.forEach { note($0) }
         try DerivedValueCheck(file, transaction).problems().forEach { note($0) }
         try OptionalValueCheck(file, transaction).problems().forEach { note($0) }
         try compareIndexes()
