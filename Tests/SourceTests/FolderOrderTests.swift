@@ -14,9 +14,9 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
         module: "StetStore",
         folders: [
             "Values", "Bytes", "Text", "Sealing", "Schema", "Patterns", "Members", "Records",
-            "Journal", "History", "Shared", "File", "Reader", "Subscriptions", "Commit", "State",
-            "Query", "Validation", "Observation", "Undo", "Retention", "Migration", "Verification",
-            "Shipping", "Nodes",
+            "Journal", "History", "Shared", "File", "Reader", "LargeValues", "Subscriptions",
+            "Commit", "State", "Query", "Validation", "Observation", "Undo", "Retention",
+            "Migration", "Verification", "Shipping", "Nodes",
         ],
         exceptions: [
             // The attributes of a commit may have a request to the journal.
@@ -29,7 +29,8 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             "Journal/Journal.swift": ["EncodedChangeSet"],
             // An open store owns its parts: a reader for each read, the writer, and the feeds.
             "File/StoreFile.swift": [
-                "CommitFeed", "NodeOpening", "Projection", "RefusalFeed", "SavesUnderWay",
+                "CommitFeed", "LargeValueTable", "NodeOpening", "Projection", "RefusalFeed",
+                "SavesUnderWay",
                 "SchemaUpdate", "StoreReader", "WriterThread",
             ],
             "File/Opening/StoreOpening.swift": [
@@ -56,8 +57,8 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
         module: "Stet",
         folders: [
             "Model", "Attributes", "Context", "Relationships", "Pending", "Validation", "Merge",
-            "Store", "Save", "Queries", "Sealing", "Migration", "Observation", "Subscriptions",
-            "Errors",
+            "Store", "Save", "Queries", "Sealing", "LargeData", "Migration", "Observation",
+            "Subscriptions", "Errors",
         ],
         exceptions: [
             // The code that `@Model` writes names the fields, references and validators of a class.

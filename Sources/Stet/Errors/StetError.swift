@@ -39,7 +39,8 @@ extension StoreError: StetError {
     public var problem: ProblemDetails {
         switch code {
         case .noSuchRevision: problem(404, "There is no such revision.")
-        case .historyTrimmed, .erased: problem(410, "The requested data was removed.")
+        case .historyTrimmed, .erased, .largeDataMissing:
+            problem(410, "The requested data was removed.")
         case .snapshotTooOld, .wrongStore, .commitIDInUse, .valueInUse, .alreadyExists:
             problem(409, "The request does not match the state of the store.")
         case .limitExceeded: problem(413, "The changes exceed a limit of the store.")

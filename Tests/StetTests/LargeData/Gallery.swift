@@ -6,7 +6,7 @@ import Testing
 @testable import Stet
 @testable import StetStore
 
-/// A store of photos, whose files are large data, and a clock that stands still.
+/// A store of photos, whose files are large data, and a clock that a test moves.
 final class Gallery {
     @Model final class Photo {
         var title: String

@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import StetLMDB
 import StetStore
 import StetTestSupport
 import Testing
@@ -300,47 +299,6 @@ import Testing
             try JSONDecoder().decode(LargeData.self, from: Data("\"AAAA\"".utf8))
         }
         #expect(file.description == "3 bytes \(file.sha256.prefix(16))…")
-    }
-
-    // MARK: Failures
-
-    @Test(arguments: [LMDBError.Operation.put, .commit, .begin, .delete], 1...4)
-    func aWriteThatFailsLosesNothing(_ operation: LMDBError.Operation, count: Int) throws {
-        let gallery = try Gallery()
-        let data = Gallery.bytes(40 * Self.chunk)
-        try gallery.add("a", Gallery.bytes(10))
-        let faults = gallery.store.file.environment.faults
-        faults.failNext(operation, after: count, code: operation == .put ? 28 : 5)
-        let failure = gallery.code { try LargeData(data, in: gallery.store) }
-        #expect((failure == nil) == faults.isArmed)
-        faults.disarm()
-        #expect(try gallery.store.verify().problems == [])
-        let file = try LargeData(data, in: gallery.store)
-        #expect(try file.data(in: gallery.store) == data)
-        gallery.clock.pass(days: 2)
-        try gallery.store.requestTrim(before: 1).confirm()
-        try gallery.add("b", Gallery.bytes(9))
-        try gallery.store.requestTrim(before: 2).confirm()
-        #expect(try gallery.counts() == (2, 2))
-        #expect(try gallery.store.verify().problems == [])
-    }
-
-    @Test func damageIsReported() throws {
-        let gallery = try Gallery()
-        let data = Gallery.bytes(3 * Self.chunk)
-        let file = try #require(try gallery.add("a", data).file)
-        gallery.store.close()
-        var bytes = try Data(contentsOf: URL(filePath: gallery.path))
-        let part = data[Self.chunk + 1_000..<Self.chunk + 1_040]
-        let place = try #require(bytes.range(of: part))
-        bytes[place.lowerBound] ^= 1
-        try bytes.write(to: URL(filePath: gallery.path))
-        try gallery.reopen()
-        #expect(gallery.code { try file.data(in: gallery.store) } == .damaged)
-        #expect(try file.data(in: gallery.store, range: 0..<100) == data[..<100])
-        let problems = try gallery.store.verify().problems
-        #expect(problems.count == 1)
-        #expect(problems.first?.contains(file.sha256) == true)
     }
 }
 

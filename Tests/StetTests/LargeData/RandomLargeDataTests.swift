@@ -14,8 +14,9 @@ import Testing
         let gallery: Gallery
         var random: SeededGenerator
         var contexts: [ManagedContext] = []
-        /// The bytes of each digest.
         var contents: [LargeData: Data] = [:]
+        /// The times at which they were written last.
+        var times: [LargeData: Double] = [:]
 
         init(seed: UInt64) throws {
             random = SeededGenerator(seed: seed)
@@ -37,6 +38,7 @@ import Testing
             let data = Gallery.bytes([0, 10, 66_000, 140_000][number % 4], number)
             let file = try LargeData(data, in: gallery.store)
             contents[file] = data
+            times[file] = gallery.clock.now().timeIntervalSinceReferenceDate
             return file
         }
 
@@ -44,8 +46,7 @@ import Testing
             let context = contexts[number(2)]
             switch number(24) {
             case 0...11: try edit(context)
-            case 12...15:
-                do { try await context.save() } catch is ConflictError { context.rollback() }
+            case 12...15: try await save(context)
             case 16, 17: try await undo()
             case 18: gallery.clock.pass(days: 0.7)
             case 19: try trim()
@@ -66,8 +67,24 @@ import Testing
                 } else {
                     try await gallery.store.redo(author: author, policy: .skip)
                 }
-            } catch let error as StoreError where error.code == .erased {
-                // The commit was redacted.
+            } catch let error as StoreError
+                where [.erased, .historyTrimmed].contains(error.code)
+            {
+                // The commit was redacted or trimmed.
+            }
+        }
+
+        private func save(_ context: ManagedContext) async throws {
+            let pending = try context.fetch(Photo.self).all().compactMap(\.file)
+            do {
+                try await context.save()
+            } catch is ConflictError {
+                context.rollback()
+            } catch let error as StoreError where error.code == .largeDataMissing {
+                // Only what was written over a day ago may be gone.
+                let now = gallery.clock.now().timeIntervalSinceReferenceDate
+                #expect(pending.contains { now - (times[$0] ?? now) > 24 * 60 * 60 })
+                context.rollback()
             }
         }
 
@@ -84,17 +101,29 @@ import Testing
 
         private func trim() throws {
             let head = try gallery.store.revision().number
-            if head > 1 {
-                try gallery.store.requestTrim(before: Revision(UInt64(number(Int(head))))).confirm()
+            if head < 2 { return }
+            try gallery.store.requestTrim(before: Revision(UInt64(number(Int(head))))).confirm()
+            // A context of a commit that was trimmed shows nothing any more.
+            for context in contexts {
+                do { try context.refresh() } catch is ConflictError { context.rollback() }
             }
         }
 
         private func redact() throws {
             let commits = try gallery.store.journal(from: .revision(floor().next))
-            guard let change = any(commits.flatMap(\.changeSet.changes)) else { return }
+            let changes = commits.flatMap(\.changeSet.changes)
+            guard let change = any(changes) else { return }
             do {
                 try gallery.store.requestRedaction(of: Photo.self, id: change.id, \.file).confirm()
-            } catch let error as StoreError where error.code == .valueInUse {}
+            } catch let error as StoreError where error.code == .valueInUse {
+                return
+            }
+            // They may be erased at once.
+            for property in changes.filter({ $0.id == change.id }).flatMap(\.properties) {
+                for value in [property.old, property.new] {
+                    if let file = LargeData(_value: value) { times[file] = -.infinity }
+                }
+            }
         }
 
         /// The last commit that was trimmed.

@@ -116,39 +116,8 @@ public struct LargeData: Hashable, Sendable {
     ///   - store: The store that has them.
     ///   - range: The part to read; nil for all bytes.
     /// - Returns: The stream, which throws as `data(in:)` does.
-    public func bytes(in store: Store, range: Range<Int>? = nil) -> LargeDataBytes {
-        LargeDataBytes(data: self, store: store, range: range ?? 0..<byteCount)
-    }
-}
-
-/// The bytes of large data as a stream, in parts of at most 64 KiB.
-public struct LargeDataBytes: AsyncSequence, Sendable {
-    public typealias Element = Data
-
-    fileprivate let data: LargeData
-    fileprivate let store: Store
-    fileprivate let range: Range<Int>
-
-    /// Returns an iterator that begins with the first part.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(data: data, store: store, rest: range.clamped(to: 0..<data.byteCount))
-    }
-
-    /// Reads the parts one after another.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate let data: LargeData
-        fileprivate let store: Store
-        fileprivate var rest: Range<Int>
-
-        /// Returns the next part; nil after the last one.
-        ///
-        /// - Throws: `StoreError`, as `LargeData.data(in:)` does.
-        public mutating func next() async throws -> Data? {
-            if rest.isEmpty { return nil }
-            let part = LargeValue.part(of: rest)
-            rest = part.upperBound..<rest.upperBound
-            return try data.data(in: store, range: part)
-        }
+    public func bytes(in store: Store, range: Range<Int>? = nil) -> Bytes {
+        Bytes(data: self, store: store, range: range ?? 0..<byteCount)
     }
 }
 

@@ -1,0 +1,73 @@
+import Foundation
+import StetLMDB
+import StetStore
+import StetTestSupport
+import Testing
+
+@testable import Stet
+
+/// Writes of large data that fail, and bytes that are damaged.
+@Suite struct LargeDataFailureTests {
+    @Test(arguments: [LMDBError.Operation.put, .commit, .begin, .delete], 1...4)
+    func aWriteThatFailsLosesNothing(_ operation: LMDBError.Operation, count: Int) throws {
+        let gallery = try Gallery()
+        let data = Gallery.bytes(40 * 65_512)
+        try gallery.add("a", Gallery.bytes(10))
+        let faults = gallery.store.file.environment.faults
+        faults.failNext(operation, after: count, code: operation == .put ? 28 : 5)
+        let failure = gallery.code { try LargeData(data, in: gallery.store) }
+        #expect((failure == nil) == faults.isArmed)
+        faults.disarm()
+        #expect(try gallery.store.verify().problems == [])
+        let file = try LargeData(data, in: gallery.store)
+        #expect(try file.data(in: gallery.store) == data)
+        gallery.clock.pass(days: 2)
+        try gallery.store.requestTrim(before: 1).confirm()
+        try gallery.add("b", Gallery.bytes(9))
+        try gallery.store.requestTrim(before: 2).confirm()
+        #expect(try gallery.counts() == (2, 2))
+        #expect(try gallery.store.verify().problems == [])
+    }
+
+    @Test func damageIsReported() throws {
+        let gallery = try Gallery()
+        let data = Gallery.bytes(3 * 65_512)
+        let file = try #require(try gallery.add("a", data).file)
+        gallery.store.close()
+        var bytes = try Data(contentsOf: URL(filePath: gallery.path))
+        let part = data[65_512 + 1_000..<65_512 + 1_040]
+        let place = try #require(bytes.range(of: part))
+        bytes[place.lowerBound] ^= 1
+        try bytes.write(to: URL(filePath: gallery.path))
+        try gallery.reopen()
+        #expect(gallery.code { try file.data(in: gallery.store) } == .damaged)
+        #expect(try file.data(in: gallery.store, range: 0..<100) == data[..<100])
+        let problems = try gallery.store.verify().problems
+        #expect(problems.count == 1)
+        #expect(problems.first?.contains(file.sha256) == true)
+    }
+
+    @Test func aValueThatCannotBeRemovedAfterAFailureIsSweptLater() throws {
+        let gallery = try Gallery()
+        try gallery.add("a", Data([1]))
+        let faults = gallery.store.file.environment.faults
+        faults.failNext(.put, after: 40, code: 28, isLasting: true)
+        faults.failNext(.delete, code: 28, isLasting: true)
+        #expect(
+            gallery.code { try LargeData(Gallery.bytes(4_000_000), in: gallery.store) }
+                == .diskFull)
+        faults.disarm()
+        #expect(try gallery.counts().chunks > 16)
+        #expect(try gallery.store.verify().problems == [])
+        gallery.clock.pass(days: 0.5)
+        try gallery.store.requestTrim(before: 1).confirm()
+        try gallery.add("b", Data([2]))
+        try gallery.store.requestTrim(before: 2).confirm()
+        #expect(try gallery.counts().chunks > 16)
+        gallery.clock.pass(days: 1)
+        try gallery.add("c", Data([3]))
+        try gallery.store.requestTrim(before: 3).confirm()
+        #expect(try gallery.counts() == (3, 3))
+        #expect(try gallery.store.verify().problems == [])
+    }
+}
