@@ -41,7 +41,7 @@ import Testing
         }
         """
 
-    private static let noElement =
+    private static let refusal =
         "@available(*, unavailable, message: \"an element of an array can't have a member "
         + "that is '.indexed': remove that of 'city', or write a '@Model'\")"
 
@@ -108,8 +108,8 @@ import Testing
                 "guard one.city == other.city else {", "return false", "}",
                 "guard one.kind == other.kind else {", "return false", "}", "return true",
                 "}",
-                Self.noElement, "public typealias _List = Stet._RefusedProperty<[Address]>",
-                Self.noElement, "public typealias _OptionalList = Stet._RefusedProperty<[Address]?>",
+                Self.refusal, "public typealias _List = Stet._RefusedProperty<[Address]>",
+                Self.refusal, "public typealias _OptionalList = Stet._RefusedProperty<[Address]?>",
                 "}",
                 "extension Address: Stet.EmbeddedValue {",
                 "public init(_$reader reader: inout Stet._RecordReader, slot: "

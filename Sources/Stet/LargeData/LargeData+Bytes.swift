@@ -4,6 +4,7 @@ import StetStore
 extension LargeData {
     /// The bytes of large data as a stream, in parts of at most 64 KiB.
     public struct Bytes: AsyncSequence, Sendable {
+        /// A part of the bytes.
         public typealias Element = Data
 
         let data: LargeData

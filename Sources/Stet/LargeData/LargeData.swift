@@ -89,6 +89,7 @@ public struct LargeData: Hashable, Sendable {
     /// Returns all bytes.
     ///
     /// - Parameter store: The store that has them.
+    /// - Returns: The bytes.
     /// - Throws: `StoreError`: `.largeDataMissing`, `.damaged`, and the errors of a read.
     /// - Complexity: O(bytes), in memory too.
     public func data(in store: Store) throws -> Data {
@@ -100,6 +101,7 @@ public struct LargeData: Hashable, Sendable {
     /// - Parameters:
     ///   - store: The store that has them.
     ///   - range: The part; what is outside of the bytes is left out.
+    /// - Returns: The bytes of the part.
     /// - Throws: As `data(in:)`.
     /// - Complexity: O(bytes of the part).
     public func data(in store: Store, range: Range<Int>) throws -> Data {

@@ -240,7 +240,10 @@ package struct LargeValueTable: Sendable {
 
     /// Adds numbers of references; a value without any stays until `sweep` removes it.
     ///
-    /// - Parameter removesUnused: Whether a value without references is removed at once.
+    /// - Parameters:
+    ///   - counts: The numbers.
+    ///   - removesUnused: Whether a value without references is removed at once.
+    ///   - transaction: The transaction.
     /// - Throws: `DecodingFailure` for a value whose bytes are missing, or that would have fewer
     ///   references than none.
     func change(
@@ -297,8 +300,10 @@ package struct LargeValueTable: Sendable {
     ///
     /// - Parameters:
     ///   - time: The time in seconds since 2001.
-    ///   - limit: The greatest number of chunks to remove.
+    ///   - limit: The number of chunks after which it ends.
+    ///   - transaction: The transaction.
     /// - Returns: True when nothing is left to remove.
+    /// - Throws: `LMDBError`; `DecodingFailure` for a damaged entry.
     func sweep(
         before time: Double, limit: Int = 1_024, in transaction: borrowing WriteTransaction
     ) throws -> Bool {
