@@ -23,7 +23,7 @@ struct EnvironmentTests {
     }
 
     /// While one file is looked up, the last users of others release them on another thread.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func othersAreReleasedWhileAFileIsOpened() throws {
         for round in 0..<40 {
             let others = Monitor(try (0..<40).map { try open("\(round)-\($0).mdb") })

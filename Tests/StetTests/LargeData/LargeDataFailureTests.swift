@@ -11,7 +11,7 @@ import Testing
     @Test(arguments: [LMDBError.Operation.put, .commit, .begin, .delete], 1...4)
     func aWriteThatFailsLosesNothing(_ operation: LMDBError.Operation, count: Int) throws {
         let gallery = try Gallery()
-        let data = Gallery.bytes(40 * 65_512)
+        let data = Gallery.bytes(20 * 65_512)
         try gallery.add("a", Gallery.bytes(10))
         let faults = gallery.store.file.environment.faults
         faults.failNext(operation, after: count, code: operation == .put ? 28 : 5)
@@ -54,7 +54,7 @@ import Testing
         faults.failNext(.put, after: 40, code: 28, isLasting: true)
         faults.failNext(.delete, code: 28, isLasting: true)
         #expect(
-            gallery.code { try LargeData(Gallery.bytes(4_000_000), in: gallery.store) }
+            gallery.code { try LargeData(Gallery.bytes(3_000_000), in: gallery.store) }
                 == .diskFull)
         faults.disarm()
         #expect(try gallery.counts().chunks > 16)

@@ -50,7 +50,7 @@ import Testing
                 Error(13, "'_OptionalList' is unavailable: \(Self.toMany)"),
                 Error(
                     15,
-                    "'_RuledAttribute' is unavailable: a relationship to one is optional: write "
+                    "'_IndexedAttribute' is unavailable: a relationship to one is optional: write "
                         + "'Owner?' for 'Owner'"),
                 Error(16, "type 'Color' \(Self.noAttribute)"),
             ])
