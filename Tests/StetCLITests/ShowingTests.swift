@@ -230,7 +230,8 @@ struct ShowingTests {
         let json = try Tool.run("info", fixture.path, "--json").output
         #expect(
             json.contains(
-                "{\"isCounter\":true,\"isOptional\":false,\"name\":\"views\","), "\(json)")
+                "{\"isCounter\":true,\"isLargeData\":false,\"isOptional\":false,"
+                    + "\"name\":\"views\","), "\(json)")
     }
 
     @Test func infoSaysThatTheJournalIsShared() throws {

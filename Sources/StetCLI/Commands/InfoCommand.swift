@@ -87,7 +87,12 @@ extension StoreOverview {
             "records     \(byteCountText(recordsByteCount))",
             "members     \(byteCountText(membersByteCount))",
             "indexes     \(byteCountText(indexesByteCount))",
-            "readers     \(readers.count) of at most \(readerLimit)",
+        ]
+        if let largeDataByteCount {
+            lines.append("large data  \(byteCountText(largeDataByteCount))")
+        }
+        lines += [
+            "readers     \(readers.count) of at most \(readerLimit)"
         ]
         lines += readers.map {
             "  process \($0.processID), \($0.transactionsBehind) transactions behind"
@@ -124,19 +129,30 @@ extension StoreOverview {
         zip(schema.entities, recordCounts).filter { !$0.0.isRemoved }
     }
 
+    private var entitiesJSON: [JSON] {
+        entities.map { entity, count in
+            .object([
+                "indexes": .array(entity.indexes.map { .string($0.description(in: entity)) }),
+                "name": .string(entity.name),
+                "properties": .array(entity.properties.map(\.json)),
+                "recordCount": .integer(count),
+                "relationships": .array(entity.relationships.map(\.json)),
+            ])
+        }
+    }
+
+    private var readersJSON: [JSON] {
+        readers.map {
+            .object([
+                "processID": .integer(Int($0.processID)),
+                "transactionsBehind": .integer($0.transactionsBehind),
+            ])
+        }
+    }
+
     fileprivate func json(path: String, _ lag: NodeLag?) -> JSON {
         .object([
-            "entities": .array(
-                entities.map { entity, count in
-                    .object([
-                        "indexes": .array(
-                            entity.indexes.map { .string($0.description(in: entity)) }),
-                        "name": .string(entity.name),
-                        "properties": .array(entity.properties.map(\.json)),
-                        "recordCount": .integer(count),
-                        "relationships": .array(entity.relationships.map(\.json)),
-                    ])
-                }),
+            "entities": .array(entitiesJSON),
             "commitCount": .integer(commitCount),
             "floor": floor.map { .number($0.revision.number) } ?? .null,
             "freeByteCount": .integer(freeByteCount),
@@ -148,14 +164,9 @@ extension StoreOverview {
             "node": lag?.json ?? .null,
             "path": .string(path),
             "readerLimit": .integer(readerLimit),
-            "readers": .array(
-                readers.map {
-                    .object([
-                        "processID": .integer(Int($0.processID)),
-                        "transactionsBehind": .integer($0.transactionsBehind),
-                    ])
-                }),
+            "readers": .array(readersJSON),
             "recordsByteCount": .integer(recordsByteCount),
+            "largeDataByteCount": .integer(largeDataByteCount ?? 0),
             "membersByteCount": .integer(membersByteCount),
             "revision": .number(revision.number),
             "schemaRevision": .integer(schema.revision),
@@ -201,7 +212,8 @@ extension Property {
 
     fileprivate var json: JSON {
         .object([
-            "isCounter": .bool(isCounter), "isOptional": .bool(isOptional), "name": .string(name),
+            "isCounter": .bool(isCounter), "isLargeData": .bool(isLarge),
+            "isOptional": .bool(isOptional), "name": .string(name),
             "rules": .array(rules.map { .string($0.description) }), "target": JSON(target),
             "type": .string("\(type)"),
         ])

@@ -34,6 +34,8 @@ package struct StoreOverview: Hashable, Sendable {
     package let recordsByteCount: Int
     package let membersByteCount: Int
     package let indexesByteCount: Int
+    /// The bytes of large data; nil when no schema of the store has had any.
+    package let largeDataByteCount: Int?
     package let readers: [Reader]
     package let readerLimit: Int
     /// The log beside the file; nil when no commit depends on one.
@@ -70,6 +72,9 @@ extension StoreFile {
                     indexesByteCount: try projection.indexes.map {
                         try transaction.pageCount(of: $0) * page
                     } ?? 0,
+                    largeDataByteCount: try projection.largeValues.map {
+                        try transaction.pageCount(of: $0.table) * page
+                    },
                     readers: readers.map {
                         StoreOverview.Reader(
                             processID: $0.processID,
