@@ -5,7 +5,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 STEMMER := $(firstword $(wildcard /usr/include/libstemmer.h /usr/local/include/libstemmer.h))
 
-.PHONY: help setup setup-service setup-postgres service service-load service-test browse demo test \
+.PHONY: help setup setup-service setup-postgres service service-load service-test browse demo demo-test test \
   test-optimised test-postgres docs lint fuzz fuzz-keep bench bench-quick format \
   goldens setup-bench setup-campaigns campaign-build setup-counts counts simulate campaign campaigns-small \
   lowest bill-of-materials
@@ -19,14 +19,21 @@ ifeq ($(and $(HEADER),$(STEMMER)),)
 	$(SUDO) apt-get install -y liblmdb-dev libstemmer-dev
 endif
 
-demo: setup ## Builds and runs the example: a catalogue of installed packages
-	$(SWIFT) run --package-path Examples catalogue $(ARGS)
-
-# The service and the inspector are packages of their own; one folder serves both, so that what they
-# depend on is built once. SwiftPM keeps its plan there, and would use that of the other package.
+# The examples are packages of their own; one folder serves them all, so that what they depend on is
+# built once. SwiftPM keeps its plan there, and would use that of another package.
 SERVICE_BUILD := $(CURDIR)/.build-service
-BUILD_SERVICE = rm -f $(SERVICE_BUILD)/*.yaml && \
+FORGET_PLAN = rm -f $(SERVICE_BUILD)/*.yaml
+BUILD_SERVICE = $(FORGET_PLAN) && \
   $(SWIFT) build --scratch-path $(SERVICE_BUILD) --package-path
+
+demo: setup ## Builds and runs the example: a catalogue of installed packages
+	$(FORGET_PLAN)
+	$(SWIFT) run --scratch-path $(SERVICE_BUILD) --package-path Examples catalogue $(ARGS)
+
+demo-test: setup ## Tests the example
+	$(FORGET_PLAN)
+	$(SWIFT) test --scratch-path $(SERVICE_BUILD) --package-path Examples --disable-xctest
+
 BUILD_TRACKER = $(BUILD_SERVICE) Examples/Tracker
 BUILD_BROWSE = $(BUILD_SERVICE) Examples/Browse
 SERVICE_STORE := $(SERVICE_BUILD)/example.stet

@@ -77,6 +77,8 @@ enum Bench {
             W19           reads by id in a context 10,000 commits behind, beside a fresh one
             W9'           100 and 1,000 observers of a query of 167 articles among all, which each
                           commit changes by one; the next commit waits until all have the result
+            large         bytes that arrive in parts of 64 KiB, written durably, and read again, beside
+                          a file; the memory beyond that before, without pages of files
             W9            what 100 feeds or live queries that are not concerned add to a commit in
                           memory, what one feed adds that is; other process: from a commit there to
                           the update
@@ -142,6 +144,10 @@ enum Bench {
             let workloads = try SubstringWorkloads(options, directory: directory)
             for _ in rounds(options, "Substrings") { try workloads.run(&measurements) }
             workloads.close()
+        }
+        if options.groups.contains(.large) {
+            let workloads = LargeDataWorkloads(options, directory: directory)
+            for _ in rounds(options, "Large data") { try await workloads.run(&measurements) }
         }
         if options.groups.contains(.observation) {
             let workloads = try ObservationWorkloads(options, samples, directory: directory)

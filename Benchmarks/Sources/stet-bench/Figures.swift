@@ -26,6 +26,7 @@ enum Unit: String {
     case calls = "writes/commit"
     case bytes = "bytes"
     case mebibytes = "MiB"
+    case mebibytesPerSecond = "MiB/s"
     case bytesPerObject = "bytes/object"
     case percent = "%"
     case timesMedian = "× median"
@@ -36,7 +37,7 @@ enum Unit: String {
     var isTime: Bool? {
         switch self {
         case .milliseconds, .nanoseconds, .microseconds: true
-        case .objects, .commits, .reads, .queries, .rows: false
+        case .objects, .commits, .reads, .queries, .rows, .mebibytesPerSecond: false
         case .pages, .calls, .bytes, .mebibytes, .bytesPerObject, .percent, .timesMedian,
             .timesFresh, .timesSmallest, .microsecondsAdded:
             nil

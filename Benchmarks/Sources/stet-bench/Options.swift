@@ -8,8 +8,8 @@ struct Options {
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
           --only       one workload, such as W2b, or one group: peers, reading, editing,
-                       members, contexts, packages, words, substrings, observation, feeds,
-                       growth
+                       members, contexts, packages, words, substrings, large, observation,
+                       feeds, growth
           --programs   those of the group peers that take turns, such as stet-logged,grdb;
                        all unless said otherwise
           --index      the index of an archive, a file Packages of Debian, for the groups
@@ -17,9 +17,8 @@ struct Options {
         """
 
     enum Group: String, CaseIterable {
-        case peers, reading, editing, members, contexts, packages, words, substrings, observation,
-            feeds,
-            growth
+        case peers, reading, editing, members, contexts, packages, words, substrings, large,
+            observation, feeds, growth
     }
 
     var isQuick = false
@@ -108,6 +107,8 @@ struct Options {
     var foreignCommits: Int { isQuick ? 20 : 100 }
     /// The packages of a made-up archive.
     var packageCount: Int { isQuick ? 20_000 : 63_000 }
+    /// The bytes of one large value.
+    var largeByteCount: Int { isQuick ? 128 << 20 : 1 << 30 }
     /// The number of articles that are pending when a context is rolled back or a save refused.
     var pendingCount: Int { 10_000 }
     /// The articles of a commit of middle size, and how many of those there are.

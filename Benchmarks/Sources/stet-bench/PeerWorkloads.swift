@@ -69,7 +69,7 @@ struct PeerWorkloads {
         case .stetLogged: try StetPeer(path, samples, .logged)
         case .stetRelaxed: try StetPeer(path, samples, .relaxed(within: .milliseconds(50)))
         case .lmdb: try BarePeer(path, samples, journals: false)
-        case .lmdbJournal, .lmdbStructs: try BarePeer(path, samples, journals: true)
+        case .lmdbJournal, .lmdbStructs, .file: try BarePeer(path, samples, journals: true)
         case .grdb: try GRDBPeer(path, samples, [])
         case .grdbNormal: try GRDBPeer(path, samples, [.unsynced])
         case .grdbCached: try GRDBPeer(path, samples, [.tuned, .cached])

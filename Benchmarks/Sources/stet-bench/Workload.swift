@@ -76,6 +76,8 @@ enum Program: String, CaseIterable {
     case grdbRegion = "grdb-region"
     /// Beside the fetch of all objects only.
     case lmdbStructs = "lmdb-structs"
+    /// Beside large data only: a plain file.
+    case file
 
     /// The workloads of a program: an undo log does not change reads, and cached statements do not
     /// change writes.
@@ -95,7 +97,7 @@ enum Program: String, CaseIterable {
                 .insertAll, .insertThousands, .insertSingly, .insertBy16, .insertBy64, .update,
                 .undo, .delete,
             ]
-        case .lmdbStructs, .grdbRegion: []
+        case .lmdbStructs, .grdbRegion, .file: []
         }
     }
 }

@@ -106,8 +106,12 @@ public struct LargeData: Hashable, Sendable {
     /// - Complexity: O(bytes of the part).
     public func data(in store: Store, range: Range<Int>) throws -> Data {
         let range = range.clamped(to: 0..<byteCount)
-        var data = Data(capacity: range.count)
-        try LargeValueReader(store.file).read(value, range) { data.append(contentsOf: $0) }
+        var data = Data()
+        try LargeValueReader(store.file).read(value, range) { part in
+            // Only now is it known that there are so many.
+            if data.isEmpty { data.reserveCapacity(range.count) }
+            data.append(contentsOf: part)
+        }
         return data
     }
 

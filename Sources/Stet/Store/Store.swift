@@ -213,7 +213,7 @@ public final class Store: Sendable {
     /// process that reads a damaged page.
     ///
     /// - Throws: `StoreError` when the store cannot be read at all.
-    /// - Complexity: O(journal) in time, O(values of all objects) in memory.
+    /// - Complexity: O(journal + bytes of large data) in time, O(values of all objects) in memory.
     public func verify() throws -> VerificationReport {
         try file.verify()
     }

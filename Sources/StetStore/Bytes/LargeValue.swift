@@ -9,6 +9,8 @@ package struct LargeValue: Hashable, Sendable {
     /// The number of bytes of each chunk but the last: with its checksum and the header of LMDB it
     /// fills 16 pages of 4 KiB.
     static let chunkByteCount = 65_512
+    /// The greatest number of bytes: chunks are numbered with 32 bits.
+    static let byteCountLimit = chunkByteCount << 32
 
     /// The SHA-256 digest of the bytes.
     package let digest: Digest
@@ -24,7 +26,8 @@ package struct LargeValue: Hashable, Sendable {
     package init?(stored bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.storedByteCount else { return nil }
         let word = bytes.loadUnaligned(fromByteOffset: Digest.byteCount, as: UInt64.self)
-        guard let count = Int(exactly: UInt64(littleEndian: word)) else { return nil }
+        guard let count = Int(exactly: UInt64(littleEndian: word)), count <= Self.byteCountLimit
+        else { return nil }
         self.init(digest: Digest(bytes), byteCount: count)
     }
 

@@ -49,6 +49,10 @@ struct LargeValueSweep {
     func run() throws {
         guard let table = file.projection.largeValues else { return }
         let limit = file.time() - Self.lifetime
+        // Others save meanwhile.
+        guard try file.environment.read({ try table.hasUnused(before: limit, in: $0) }) else {
+            return
+        }
         while try !file.environment.writeGrowing({ try table.sweep(before: limit, in: $0) }) {}
     }
 }

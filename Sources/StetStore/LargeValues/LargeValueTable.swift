@@ -74,7 +74,8 @@ package struct LargeValueTable: Sendable {
         let time = Double(bitPattern: try reader.read())
         let checked = UnsafeRawBufferPointer(rebasing: bytes[..<reader.offset])
         guard try reader.read() == Checksum.hash(checked, seed: digest.words.0),
-            let count = Int(exactly: byteCount), let references = Int(exactly: referenceCount)
+            let count = Int(exactly: byteCount), count <= LargeValue.byteCountLimit,
+            let references = Int(exactly: referenceCount)
         else { throw DecodingFailure("the entry of large value \(digest.hexadecimal) is damaged") }
         try reader.expectEnd()
         return Entry(
@@ -295,6 +296,23 @@ package struct LargeValueTable: Sendable {
         try Self.key(digest).withUnsafeBytes { _ = try transaction.delete($0, in: table) }
     }
 
+    /// Returns whether `sweep` would remove anything.
+    func hasUnused(before time: Double, in transaction: borrowing ReadTransaction) throws -> Bool {
+        try unfinished(in: transaction).contains { $0.time < time }
+            || !unused(before: time, in: transaction).isEmpty
+    }
+
+    private func unused(
+        before time: Double, in transaction: borrowing ReadTransaction
+    ) throws -> [Entry] {
+        var unused: [Entry] = []
+        try forEachEntry(in: transaction) { entry in
+            if entry.referenceCount == 0, entry.time < time { unused.append(entry) }
+            return true
+        }
+        return unused
+    }
+
     /// Removes some of what nothing refers to: values without references and unfinished ones that
     /// were written before a time.
     ///
@@ -307,12 +325,7 @@ package struct LargeValueTable: Sendable {
     func sweep(
         before time: Double, limit: Int = 1_024, in transaction: borrowing WriteTransaction
     ) throws -> Bool {
-        var unused: [Entry] = []
-        try forEachEntry(in: transaction.reading) { entry in
-            if entry.referenceCount == 0, entry.time < time { unused.append(entry) }
-            return true
-        }
-        for entry in unused {
+        for entry in try unused(before: time, in: transaction.reading) {
             try removeEntry(entry.value.digest, in: transaction)
             // Whoever stops before the chunks are removed has noted that they are to be.
             try putUnfinished(entry.key, since: -.infinity, in: transaction)

@@ -354,7 +354,7 @@ extension StoreFile {
     ///
     /// `check` is called for each commit; an error that it throws ends the verification.
     ///
-    /// - Complexity: O(journal) in time, O(bodies of all objects) in memory.
+    /// - Complexity: O(journal + large values) in time, O(bodies of all objects) in memory.
     /// - Throws: `StoreError` when the store cannot be read at all; the report contains any damage.
     package func verify(_ check: () throws -> Void = {}) throws -> VerificationReport {
         try StoreError.wrapping(path: path) {

@@ -70,4 +70,50 @@ import Testing
         #expect(try gallery.counts() == (3, 3))
         #expect(try gallery.store.verify().problems == [])
     }
+
+    @Test(arguments: [Durability.logged, .relaxed(within: .seconds(60))])
+    func bytesAreThereWithEachDurability(durability: Durability) throws {
+        let directory = TemporaryDirectory()
+        var configuration = Store.Configuration()
+        configuration.durability = durability
+        let data = Gallery.bytes(3_000_000)
+        let store = try Store.open(
+            at: directory.file(), for: Gallery.Photo.self, configuration: configuration)
+        let file = try LargeData(data, in: store)
+        try store.edit { $0.insert(Gallery.Photo(title: "a", file: file)) }
+        #expect(try file.data(in: store) == data)
+        store.close()
+        let again = try Gallery.open(directory.file())
+        #expect(try again.fetch(Gallery.Photo.self).first()?.file?.data(in: again) == data)
+        #expect(try again.verify().problems == [])
+    }
+
+    /// Members of embedded values are slots as other attributes are.
+    @Test func anEmbeddedValueHasLargeData() async throws {
+        let directory = TemporaryDirectory()
+        let store = try Store.open(at: directory.file(), for: Letter.self)
+        let context = store.context(author: "ada")
+        let letter = Letter()
+        letter.scan.page = try LargeData(Gallery.bytes(70_000, 1), in: store)
+        letter.other = Scan(page: try LargeData(Gallery.bytes(70_000, 2), in: store))
+        context.insert(letter)
+        try await context.save()
+        letter.other = nil
+        try await context.save()
+        try await store.undo(author: "ada")
+        let found = try #require(try store.fetch(Letter.self).first())
+        #expect(try found.scan.page?.data(in: store) == Gallery.bytes(70_000, 1))
+        #expect(try found.other?.page?.data(in: store) == Gallery.bytes(70_000, 2))
+        #expect(try store.verify().problems == [])
+    }
+}
+
+@Embedded private struct Scan: EmbeddedValue {
+    var page: LargeData?
+}
+
+@Model private final class Letter {
+    var scan: Scan = Scan(page: nil)
+    var other: Scan?
+    init() {}
 }

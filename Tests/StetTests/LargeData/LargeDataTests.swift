@@ -295,6 +295,17 @@ import Testing
         let file = try LargeData(Gallery.bytes(3), in: gallery.store)
         let encoded = try JSONEncoder().encode(file)
         #expect(try JSONDecoder().decode(LargeData.self, from: encoded) == file)
+        // A digest with a size that no bytes have finds nothing.
+        for size in [UInt64(1) << 40, .max >> 1, .max] {
+            var bytes = Data(base64Encoded: encoded.dropFirst().dropLast()) ?? Data()
+            withUnsafeBytes(of: size.littleEndian) { bytes.replaceSubrange(32..<40, with: $0) }
+            let other = try? JSONDecoder().decode(
+                LargeData.self, from: try JSONEncoder().encode(bytes))
+            #expect((other == nil) == (size > 1 << 50))
+            if let other {
+                #expect(gallery.code { try other.data(in: gallery.store) } == .largeDataMissing)
+            }
+        }
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode(LargeData.self, from: Data("\"AAAA\"".utf8))
         }
