@@ -58,6 +58,13 @@ struct LargeValueSweep {
 }
 
 extension StoreError {
+    static func largeDataSwept(path: String) -> StoreError {
+        StoreError(
+            .largeDataMissing, path: path,
+            message: "The first bytes of large data were removed, because none followed for a day.",
+            advice: "Write it again from the beginning.")
+    }
+
     static func largeDataMissing(_ value: LargeValue, path: String) -> StoreError {
         StoreError(
             .largeDataMissing, path: path,

@@ -211,6 +211,13 @@ package struct LargeValueTable: Sendable {
         }
     }
 
+    /// Returns whether chunks belong to no value, yet.
+    func isUnfinished(
+        _ chunks: ObjectID, in transaction: borrowing ReadTransaction
+    ) throws -> Bool {
+        try Self.unfinishedKey(chunks).withUnsafeBytes { try transaction.get($0, in: table) } != nil
+    }
+
     /// Forgets that chunks belong to no value.
     func removeUnfinished(
         _ chunks: ObjectID, in transaction: borrowing WriteTransaction

@@ -106,8 +106,12 @@ package final class LargeValueWriter: Sendable {
                     guard head.schemaRevision == UInt32(file.schema.revision) else {
                         throw StoreError.migratedElsewhere(path: file.path)
                     }
+                    if first > 0, try !table.isUnfinished(key, in: transaction.reading) {
+                        throw StoreError.largeDataSwept(path: file.path)
+                    }
                     let count = try put(bytes, from: first, in: transaction)
-                    if first == 0, count == Self.stepCount {
+                    // Renewed by each step, so that a trim leaves what still arrives.
+                    if count == Self.stepCount {
                         try table.putUnfinished(key, since: file.time(), in: transaction)
                     }
                     try body(transaction, first == 0 && count < Self.stepCount)

@@ -71,6 +71,35 @@ import Testing
         #expect(try gallery.store.verify().problems == [])
     }
 
+    @Test(arguments: [0.7, 2])
+    func aTrimLeavesWhatStillArrives(days: Double) throws {
+        let gallery = try Gallery()
+        try gallery.add("a", Data([1]))
+        let data = Gallery.bytes(48 * 65_512)
+        let writer = try LargeValueWriter(gallery.store.file)
+        func append(_ part: Int) throws {
+            let size = 16 * 65_512
+            try data[part * size..<(part + 1) * size].withUnsafeBytes(writer.append)
+        }
+        try append(0)
+        for part in 1..<3 {
+            gallery.clock.pass(days: days)
+            try gallery.store.requestTrim(before: Revision(UInt64(part))).confirm()
+            try gallery.add("\(part)", Data([1]))
+            if days > 1 {
+                #expect(gallery.code { try append(part) } == .largeDataMissing)
+                #expect(gallery.code { try writer.finish() } == .largeDataMissing)
+                writer.abandon()
+                #expect(try gallery.counts() == (1, 1))
+                return
+            }
+            try append(part)
+        }
+        let file = LargeData(try writer.finish())
+        #expect(try file.data(in: gallery.store) == data)
+        #expect(try gallery.store.verify().problems == [])
+    }
+
     @Test(arguments: [Durability.logged, .relaxed(within: .seconds(60))])
     func bytesAreThereWithEachDurability(durability: Durability) throws {
         let directory = TemporaryDirectory()
