@@ -9,6 +9,7 @@ enum QuerySchema {
 
     /// The slot of the property of samples that is unique.
     private static let uniqueSlot: Slot = 17
+    private static let partsSlot: Slot = 20
 
     /// Returns the schema with some of the indexes.
     static func schema(
@@ -81,7 +82,8 @@ enum QuerySchema {
 
     static let sampleIndexes: [EntityIndex] = {
         let both: TextFolding = [.caseInsensitive, .diacriticInsensitive]
-        let single = sampleProperties.slots.map { slot in
+        // An array of embedded values has no order for an index.
+        let single = sampleProperties.slots.filter { $0 != partsSlot }.map { slot in
             EntityIndex([.init(slot: slot)], isUnique: slot == uniqueSlot)
         }
         let folded: [EntityIndex.Part] = [
