@@ -26,6 +26,7 @@ extension Schema {
             Property(
                 name: "tag", type: .reference, isOptional: true, target: "Tag",
                 hasPosition: true),
+            Property(name: "file", type: .data, isOptional: true, isLarge: true),
         ],
         indexes: [
             EntityIndex([.init(slot: 0)]),
@@ -64,8 +65,9 @@ extension Schema {
 }
 
 extension StoreFile {
-    /// Commits edits of a workload under a token.
+    /// Commits edits of a workload under a token, after the bytes of their large values.
     func commit(_ edits: [Workload.Edit], base: Revision, token: UInt64) throws -> Commit {
+        try LargeContents.write(edits, to: self)
         var changes = ChangeSetBuilder(schema: schema, expectedCount: edits.count)
         for edit in edits {
             let entity = edit.key.entity

@@ -5,7 +5,7 @@ import StetTestSupport
 /// Random edits of the objects of a store, several objects in each commit, the same for the same
 /// seed and stream.
 ///
-/// Some values fill several pages. References and links always connect existing objects. An id is
+/// Some values fill several pages, and some are large ones. References and links always connect existing objects. An id is
 /// used once: a deleted object is never restored, but a link may be.
 struct Workload {
     /// An object as in the store.
@@ -232,6 +232,7 @@ struct Workload {
     private mutating func freshValues(_ entity: EntityNumber, _ draft: Draft) -> [Value] {
         Schema.campaign.entities[entity].properties.map { property in
             if property.isOptional, isTrue(oneIn: 3) { return .null }
+            if property.isLarge { return LargeContents.random(using: &random) }
             guard let target = property.target,
                 let number = Schema.campaign.number(ofEntity: target)
             else { return value(property.type) }

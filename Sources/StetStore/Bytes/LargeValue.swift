@@ -22,6 +22,11 @@ package struct LargeValue: Hashable, Sendable {
         self.byteCount = byteCount
     }
 
+    /// Creates the value that consists of some bytes, without writing it anywhere.
+    package init(of bytes: UnsafeRawBufferPointer) {
+        self.init(digest: Digest(of: bytes), byteCount: bytes.count)
+    }
+
     /// Creates a value from its stored form; nil for bytes that are none.
     package init?(stored bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.storedByteCount else { return nil }
