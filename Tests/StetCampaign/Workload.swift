@@ -5,8 +5,8 @@ import StetTestSupport
 /// Random edits of the objects of a store, several objects in each commit, the same for the same
 /// seed and stream.
 ///
-/// Some values fill several pages, and some are large ones. References and links always connect existing objects. An id is
-/// used once: a deleted object is never restored, but a link may be.
+/// Some values fill several pages, and some are large ones. References and links always connect
+/// existing objects. An id is used once: a deleted object is never restored, but a link may be.
 struct Workload {
     /// An object as in the store.
     struct Object: Hashable {
