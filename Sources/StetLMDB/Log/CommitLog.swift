@@ -58,6 +58,12 @@ package struct CommitLog: Sendable {
     /// The file that frames go to.
     package var file: any LogFile { Self.file(position.generation, files) }
 
+    /// The files, the one with the earlier frames first: synced in this order, frames never become
+    /// durable before those that they continue.
+    package var filesByAge: [any LogFile] {
+        [Self.file(position.generation + 1, files), file]
+    }
+
     // MARK: Commits
 
     /// Writes a frame after the last one; a sync of `file` makes it durable.

@@ -117,16 +117,16 @@ final class TransactionLog: Sendable {
     ///
     /// - Throws: `LMDBError`; the log cannot be used any more.
     func sync() throws(LMDBError) {
-        let isNeeded = state.wait { state -> Bool? in
+        let files = state.wait { state -> [any LogFile]? in
             if state.isSyncing { return nil }
             guard state.unsyncedSince != nil, !state.hasLogFailed, !state.isEnded else {
-                return false
+                return []
             }
             state.unsyncedSince = nil
             state.isSyncing = true
-            return true
+            return state.log.filesByAge
         }
-        guard isNeeded else {
+        if files.isEmpty {
             if case .log(let error) = failure { throw error }
             return
         }

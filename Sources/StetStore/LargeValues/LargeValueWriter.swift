@@ -85,9 +85,14 @@ package final class LargeValueWriter: Sendable {
     }
 
     /// Removes what was written, if possible; a later trim does it otherwise.
+    ///
+    /// The last transaction may have been committed although it failed: then the chunks belong to
+    /// a value, which others may already use.
     package func abandon() {
         try? file.environment.writeGrowing { transaction in
-            guard try table.removeChunks(key, in: transaction) else { return }
+            guard try table.isUnfinished(key, in: transaction.reading),
+                try table.removeChunks(key, in: transaction)
+            else { return }
             try table.removeUnfinished(key, in: transaction)
         }
     }

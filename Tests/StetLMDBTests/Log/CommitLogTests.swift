@@ -192,6 +192,18 @@ struct CommitLogTests {
         #expect(sequences == [1, 2, 3])
     }
 
+    @Test func theFileWithEarlierFramesIsSyncedFirst() throws {
+        var trial = try Trial(seed: 5)
+        for _ in 1...4 {
+            let earlier = trial.log.file
+            try trial.moveCheckpoint()
+            #expect(
+                trial.log.filesByAge.map(ObjectIdentifier.init)
+                    == [earlier, trial.log.file].map(ObjectIdentifier.init))
+            try trial.moveCheckpoint()
+        }
+    }
+
     @Test func anotherStoresLogIsNone() throws {
         let trial = try Trial(seed: 2)
         #expect(try CommitLog.newestSlot(of: trial.files, seed: Self.seed + 1) == nil)

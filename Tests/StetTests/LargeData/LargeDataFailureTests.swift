@@ -29,6 +29,19 @@ import Testing
         #expect(try gallery.store.verify().problems == [])
     }
 
+    /// A commit that failed may have been made all the same.
+    @Test(arguments: [1, 20]) func aWriteThatFailsAtItsEndLeavesAValue(chunks: Int) throws {
+        let gallery = try Gallery()
+        let data = Gallery.bytes(chunks * 65_512)
+        let writer = try LargeValueWriter(gallery.store.file)
+        try data.withUnsafeBytes { try writer.append($0) }
+        _ = try writer.finish()
+        writer.abandon()
+        try gallery.add("a", data)
+        #expect(try gallery.counts() == (1, chunks))
+        #expect(try gallery.store.verify().problems == [])
+    }
+
     @Test func damageIsReported() throws {
         let gallery = try Gallery()
         let data = Gallery.bytes(3 * 65_512)
