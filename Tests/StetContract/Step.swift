@@ -6,6 +6,8 @@ indirect enum Step: Sendable {
     /// Increments a counter.
     case count(Label, by: Int)
     case key(Label, String?)
+    /// Gives an object a content as large data.
+    case file(Label, Int?)
     case refer(Relation, Label, Label?)
     case append(List, Label, Label)
     case remove(List, Label, Label)
@@ -42,7 +44,7 @@ indirect enum Step: Sendable {
 enum Failure: String, Sendable, CaseIterable { case willCommit, begin, put, full, commit }
 
 /// A value that can be redacted.
-enum Attribute: String, Sendable, CaseIterable { case name, number, key }
+enum Attribute: String, Sendable, CaseIterable { case name, number, key, file }
 
 /// The end of an asynchronous save, apart from the outcome that the contract prescribes.
 enum FlightEnd: String, Sendable, CaseIterable {
@@ -74,7 +76,7 @@ extension Step {
             return !run.known.contains(label)
                 && references.allSatisfy { $0.source == kind && hasKind($1, $0.target) }
         case .name(let label, _), .number(let label, _), .count(let label, _),
-            .key(let label, _), .delete(let label):
+            .key(let label, _), .file(let label, _), .delete(let label):
             return now.isAlive(label)
         case .refer(let relation, let source, let target):
             return hasKind(source, relation.source)
@@ -107,7 +109,7 @@ extension Step {
         switch self {
         case .insert(let label, _, _, let references): [label] + references.values
         case .name(let label, _), .number(let label, _), .count(let label, _),
-            .key(let label, _), .delete(let label), .reinsert(let label),
+            .key(let label, _), .file(let label, _), .delete(let label), .reinsert(let label),
             .rollBackObject(let label):
             [label]
         case .refer(_, let source, let target): [source] + (target.map { [$0] } ?? [])
@@ -131,6 +133,8 @@ extension Step: CustomStringConvertible {
         case .number(let label, let number): return "\(label).number = \(number)"
         case .count(let label, let increment): return "\(label).count += \(increment)"
         case .key(let label, let key): return "\(label).key = \(key ?? "nil")"
+        case .file(let label, let number):
+            return "\(label).file = \(number.map(String.init) ?? "nil")"
         case .refer(let relation, let source, let target):
             return "\(source).\(relation.property) = \(target.map(String.init) ?? "nil")"
         case .append(let list, let owner, let member):

@@ -108,6 +108,7 @@ struct StepGenerator {
             return .refer(
                 relation, one(relation.source, world),
                 chance(4) ? nil : one(relation.target, world))
+        case 29, 30: return .file(any(world), chance(4) ? nil : below(Contents.all.count))
         case 26...28: return .count(any(world), by: [-4, -1, 1, 1, 2, 3][below(6)])
         default: break
         }

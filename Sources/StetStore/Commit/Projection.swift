@@ -18,7 +18,13 @@ package struct Projection: Sendable {
 
     /// All tables of the projection.
     package var tables: [Table] {
-        records + [members.table] + [indexes, largeValues?.table].compactMap(\.self)
+        journaledTables + [largeValues?.table].compactMap(\.self)
+    }
+
+    /// The tables whose contents follow from the journal alone: the bytes of large values are
+    /// written before the commit that refers to them.
+    package var journaledTables: [Table] {
+        records + [members.table] + [indexes].compactMap(\.self)
     }
 
     /// The table of all index entries.

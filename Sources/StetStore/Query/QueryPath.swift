@@ -90,7 +90,7 @@ indirect enum QueryPath {
                 try comparison.holds(count, number) ? give(owner) : true
             }
         case .words(let match, _):
-            for id in try state.textSearch(match, entity).hits(state).ids where goesOn {
+            for id in try state.textSearch(match, entity).ids(state) where goesOn {
                 _ = try give(id)
             }
         case .substrings(let path):
@@ -138,6 +138,9 @@ indirect enum QueryPath {
     func ids(
         _ state: QueryState, _ entity: EntityNumber, limit: Int
     ) throws -> (ids: [ObjectID], isComplete: Bool) {
+        if case .words(let match, _) = self, limit == .max {
+            return (try state.textSearch(match, entity).ids(state), true)
+        }
         var ids: [ObjectID] = []
         var isComplete = true
         var seen: Set<ObjectID> = []

@@ -215,12 +215,12 @@ package struct QueryRun {
     /// Returns the objects of the page, in order.
     package func rows() throws -> [Row] {
         if query.limit == 0 { return [] }
+        if let rows = try bestRows() { return rows }
         var page = try QueryPage(sorter, query)
         let access = try access()
         switch access {
         case .nothing: break
         case .ids(let ids, let path, _):
-            if let rows = try bestRows(path) { return rows }
             try forEachMatch(among: ids, of: path) { row in
                 try page.add(row)
                 return true
@@ -242,9 +242,11 @@ package struct QueryRun {
     }
 
     /// Returns the best hits of a search, without reading others; nil for any other query.
-    private func bestRows(_ path: QueryPath) throws -> [Row]? {
-        guard case .words(let match, isExact: true) = path, query.after == nil,
+    private func bestRows() throws -> [Row]? {
+        guard case .rank(.root, let match)? = query.order.first?.node, query.after == nil,
             query.order == [QueryOrder(.rank(.root, match))],
+            query.condition.conjuncts == [.matching(.root, match)],
+            try !state.isFarBehind(ofEntity: query.entity),
             try state.overlay(query.entity).ids.isEmpty
         else { return nil }
         let hits = try state.textSearch(match, query.entity).hits(state)

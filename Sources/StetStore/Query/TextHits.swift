@@ -13,6 +13,7 @@ final class TextHits {
     /// The phrases that must occur, and those that must not.
     private let phrases: (required: [IndexedPhrase], excluded: [IndexedPhrase])
     private var known: Hits?
+    private var knownIDs: [ObjectID]?
     /// False when too much has changed since the revision of the query for the index to be of use.
     private var usesIndex: Bool?
     /// The number of objects that were searched without the index.
@@ -139,6 +140,38 @@ final class TextHits {
         }
         known = hits
         return hits
+    }
+
+    /// Returns the ids of the objects of the last commit that have the words, in ascending order,
+    /// without ranking them.
+    func ids(_ state: QueryState) throws -> [ObjectID] {
+        if let ids = known?.ids ?? knownIDs { return ids }
+        guard let word = onlyWord else { return try hits(state).ids }
+        var ids: [ObjectID] = []
+        let tree = TextTree(table: try state.reader.file.projection.tableOfIndexes)
+        try tree.forEachPosting(
+            index.number, of: word, isPrefix: false, in: state.reader.transaction
+        ) { id, _ in
+            try state.visit()
+            ids.append(id)
+            return true
+        }
+        knownIDs = ids
+        return ids
+    }
+
+    /// The word whose list of postings is the result, wherever it occurs; nil when more is
+    /// required.
+    private var onlyWord: [UInt8]? {
+        guard phrases.excluded.isEmpty, phrases.required.count == 1,
+            phrases.required[0].phrase.wordCount == 1
+        else { return nil }
+        let searched = weights.indices.filter { weights[$0] > 0 }
+        let lookups = phrases.required[0].lookups(at: 0, in: searched)
+        guard lookups.count == 1, !lookups[0].isPrefix,
+            lookups[0].attributes.count == weights.count
+        else { return nil }
+        return lookups[0].word
     }
 
     private func occurrences(

@@ -71,15 +71,7 @@ struct JournalFold {
             guard let kind = Kind(rawValue: entities[id] ?? "") else { continue }
             var object = World.Object(kind: kind)
             for (name, value) in values {
-                switch (name, value) {
-                case ("name", .string(let name)): object.name = name
-                case ("key", .string(let key)): object.key = key
-                case ("number", .int(let number)): object.number = number
-                case ("count", .int(let count)): object.count = count
-                case ("stamp", .date(let date)):
-                    object.stamp = Int(date.timeIntervalSinceReferenceDate)
-                default: break
-                }
+                object.set(name, value)
                 guard let relation = Relation.named(name, of: kind) else { continue }
                 switch value {
                 case .reference(let target):
@@ -114,5 +106,20 @@ struct JournalFold {
             world.order[list] = members.sorted { $0 < $1 }.map { registry.label(of: $0.1) }
         }
         return world
+    }
+}
+
+extension World.Object {
+    /// Adopts a value that is not a reference.
+    fileprivate mutating func set(_ property: String, _ value: Value) {
+        switch (property, value) {
+        case ("name", .string(let text)): name = text
+        case ("key", .string(let text)): key = text
+        case ("file", .data(let data)): file = Contents.number(ofStored: data)
+        case ("number", .int(let number)): self.number = number
+        case ("count", .int(let number)): count = number
+        case ("stamp", .date(let date)): stamp = Int(date.timeIntervalSinceReferenceDate)
+        default: break
+        }
     }
 }

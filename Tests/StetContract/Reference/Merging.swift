@@ -84,6 +84,7 @@ extension Scene {
         var values = theirs
         values.name = choose(\.name)
         values.key = choose(\.key)
+        values.file = choose(\.file)
         values.number = choose(\.number)
         if mine.number != base.number, theirs.number != base.number, mine.number != theirs.number {
             values.number = policy.number(

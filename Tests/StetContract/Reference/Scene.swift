@@ -35,6 +35,7 @@ struct Scene {
         case .number(let label, let number): now.objects[label]?.number = number
         case .count(let label, let increment): now.objects[label]?.count += increment
         case .key(let label, let key): now.objects[label]?.key = key
+        case .file(let label, let number): now.objects[label]?.file = number
         case .refer(let relation, let source, let target):
             now.refer(relation, source, to: target)
         case .append(let list, let owner, let member):

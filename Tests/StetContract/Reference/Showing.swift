@@ -38,7 +38,8 @@ extension Stage {
             throw Difference("\(registry.label(of: object)) is fetched though it is not there")
         }
         var values = World.Object(
-            kind: kind, name: object.name, key: object.key, number: object.number)
+            kind: kind, name: object.name, key: object.key,
+            file: object.file.map(Contents.number), number: object.number)
         values.count = object.count
         values.stamp = object.stamp.map { Int($0.timeIntervalSinceReferenceDate) }
         for relation in Relation.references where relation.source == kind {
@@ -140,6 +141,7 @@ extension World.Object: CustomStringConvertible {
     var description: String {
         let references = references.map { "\($0.property): \($1)" }.sorted()
         return "\(kind.rawValue)(\"\(name)\" key \(key ?? "nil") number \(number) "
+            + "file \(file.map(String.init) ?? "nil") "
             + "count \(count) stamp \(stamp.map(String.init) ?? "nil") "
             + "\(references.joined(separator: " ")))"
     }

@@ -19,6 +19,8 @@ struct World: Equatable {
         let kind: Kind
         var name = ""
         var key: String?
+        /// The number of the content that is its large data.
+        var file: Int?
         var number = 0
         /// The sum of all increments.
         var count = 0

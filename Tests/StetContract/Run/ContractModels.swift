@@ -8,6 +8,7 @@ protocol Thing: Model, Deletable {
     var number: Int { get set }
     var count: Int { get set }
     var stamp: Date? { get }
+    var file: LargeData? { get set }
     init(name: String)
 }
 
@@ -18,6 +19,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.range(0...9)) var number: Int = 0
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
+    var file: LargeData?
     @Relationship(deleteRule: .cascade, inverse: \Item.box) var items: ToMany<Item>
     @Relationship(.count(...2), deleteRule: .deny, inverse: \Item.guarded) var guards: ToMany<Item>
     @Relationship(inverse: \Item.shelf) var shelf: OrderedToMany<Item>
@@ -38,6 +40,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.range(0...9)) var number: Int = 0
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
+    var file: LargeData?
     var box: Box?
     var guarded: Box?
     var shelf: Box?
@@ -56,6 +59,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.range(0...9)) var number: Int = 0
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
+    var file: LargeData?
     var items: ToMany<Item>
     var course: ToMany<Item>
     @Relationship(deleteRule: .deny) var holders: ToMany<Item>
@@ -69,6 +73,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.range(0...9)) var number: Int = 0
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
+    var file: LargeData?
     var box: Box?
     var stack: Box?
 

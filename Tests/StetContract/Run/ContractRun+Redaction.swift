@@ -16,6 +16,7 @@ extension World.Object {
         case .name: name
         case .number: "\(number)"
         case .key: key
+        case .file: file.map(String.init)
         }
     }
 }
@@ -66,6 +67,8 @@ extension ContractRun {
             return count("redaction refused")
         }
         if isInUse { throw Difference("a value of \(label) that is in use was redacted") }
+        // The bytes of a value that nothing saved refers to any more are gone.
+        _ = try Contents.write(to: store)
         reference.redacted.formUnion(lost)
         reference.erased.formUnion(lost.map(\.revision))
         try compareRedacted(id, attribute, lost)
@@ -76,22 +79,23 @@ extension ContractRun {
         _ type: M.Type, _ id: ObjectID, _ attribute: Attribute
     ) throws -> DestructiveAction {
         switch type {
-        case is Box.Type: try request(Box.self, id, attribute, \.name, \.number, \.key)
-        case is Item.Type: try request(Item.self, id, attribute, \.name, \.number, \.key)
-        case is Tag.Type: try request(Tag.self, id, attribute, \.name, \.number, \.key)
-        default: try request(Leaf.self, id, attribute, \.name, \.number, \.key)
+        case is Box.Type: try request(Box.self, id, attribute, \.name, \.number, \.key, \.file)
+        case is Item.Type: try request(Item.self, id, attribute, \.name, \.number, \.key, \.file)
+        case is Tag.Type: try request(Tag.self, id, attribute, \.name, \.number, \.key, \.file)
+        default: try request(Leaf.self, id, attribute, \.name, \.number, \.key, \.file)
         }
     }
 
     private func request<M: Model>(
         _ type: M.Type, _ id: ObjectID, _ attribute: Attribute,
         _ name: PartialKeyPath<M.Snapshot>, _ number: PartialKeyPath<M.Snapshot>,
-        _ key: PartialKeyPath<M.Snapshot>
+        _ key: PartialKeyPath<M.Snapshot>, _ file: PartialKeyPath<M.Snapshot>
     ) throws -> DestructiveAction {
         switch attribute {
         case .name: try store.requestRedaction(of: type, id: id, name)
         case .number: try store.requestRedaction(of: type, id: id, number)
         case .key: try store.requestRedaction(of: type, id: id, key)
+        case .file: try store.requestRedaction(of: type, id: id, file)
         }
     }
 

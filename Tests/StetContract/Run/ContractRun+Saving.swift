@@ -105,6 +105,16 @@ extension ContractRun {
         scenes[index].uncertain = uncertain
         scenes[index].base = reference.states[shown]
         scenes[index].revision = shown
+        scenes[index].snapshots = before.snapshots.compactMapValues { pending in
+            var scene = before
+            scene.now = pending
+            guard scene.edited([]).isDisjoint(with: touched.all),
+                case .world(let world, let uncertain) = scene.merged(
+                    onto: reference.states[shown], touched: touched, moved: []),
+                uncertain.isEmpty, !world.hasDangling
+            else { return nil }
+            return world
+        }
     }
 
     /// Runs a save that fails for an external reason.

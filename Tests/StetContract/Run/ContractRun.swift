@@ -35,7 +35,10 @@ import StetTestSupport
         self.store = store
         scenes = Array(repeating: Scene(), count: contexts)
         let registry = registry
-        stages = (0..<contexts).map { Stage(store, registry, author: "author \($0)") }
+        let contents = try Contents.write(to: store)
+        stages = (0..<contexts).map {
+            Stage(store, registry, author: "author \($0)", contents: contents)
+        }
     }
 
     /// The time of the next save.

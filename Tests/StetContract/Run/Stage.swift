@@ -32,11 +32,15 @@ struct Thrown: Error {}
     private(set) var context: ManagedContext
     let registry: Registry
     private var held: [Label: any Thing] = [:]
+    private let contents: [LargeData]
     var snapshots: [Int: ManagedContext.Snapshot] = [:]
     /// The members of the lists at targets, collected while everything is read.
     var others: [List: [Label: Set<Label>]] = [:]
 
-    init(_ store: Store, _ registry: Registry, author: String) {
+    init(
+        _ store: Store, _ registry: Registry, author: String, contents: [LargeData] = []
+    ) {
+        self.contents = contents
         context = store.context(author: author)
         self.registry = registry
     }
@@ -77,6 +81,7 @@ struct Thrown: Error {}
         case .number(let label, let number): try setNumber(try object(label), number)
         case .count(let label, let increment): try increase(try object(label), by: increment)
         case .key(let label, let key): try setKey(try object(label), key)
+        case .file(let label, let number): try setFile(try object(label), number)
         case .refer(let relation, let source, let target):
             ReferenceAccess.all[relation]!.set(try object(source), try target.map(object))
         case .append(let list, let owner, let member):
@@ -102,6 +107,9 @@ struct Thrown: Error {}
         object.count += increment
     }
     private func setKey(_ object: some Thing, _ key: String?) throws { object.key = key }
+    private func setFile(_ object: some Thing, _ number: Int?) throws {
+        object.file = number.map { contents[$0] }
+    }
     private func delete(_ object: some Thing) throws { context.delete(object) }
 
     private func insert(
