@@ -27,6 +27,9 @@ enum LargeContents {
         return values[Int.random(in: isLong ? middle..<values.count : 0..<middle, using: &random)]
     }
 
+    /// Some values of few bytes, each different: of none, of 1 and of 900.
+    static let few = Array(values[variantCount - 1..<variantCount * 3])
+
     /// Writes the bytes of the values that edits give to objects.
     ///
     /// - Throws: the errors of the store.
@@ -34,20 +37,26 @@ enum LargeContents {
         for edit in edits {
             let properties = file.schema.entities[edit.key.entity].properties
             for slot in properties.slots where properties[slot].isLarge {
-                guard let new = edit.new?[slot.index], new != edit.old?.values[slot.index],
-                    let number = values.firstIndex(of: new)
-                else { continue }
-                let writer = try LargeValueWriter(file)
-                do {
-                    try bytes(number).withUnsafeBytes { try writer.append($0) }
-                    guard .data(Data(try writer.finish().stored)) == new else {
-                        throw CampaignFailure("large value \(number) was written as another one")
-                    }
-                } catch {
-                    writer.abandon()
-                    throw error
+                guard let new = edit.new?[slot.index], new != edit.old?.values[slot.index] else {
+                    continue
                 }
+                try write(new, to: file)
             }
+        }
+    }
+
+    /// Writes the bytes of a value.
+    static func write(_ value: Value, to file: StoreFile) throws {
+        guard let number = values.firstIndex(of: value) else { return }
+        let writer = try LargeValueWriter(file)
+        do {
+            try bytes(number).withUnsafeBytes { try writer.append($0) }
+            guard .data(Data(try writer.finish().stored)) == value else {
+                throw CampaignFailure("large value \(number) was written as another one")
+            }
+        } catch {
+            writer.abandon()
+            throw error
         }
     }
 }

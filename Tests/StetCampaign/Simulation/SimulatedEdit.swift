@@ -46,6 +46,7 @@ struct SimulatedEdit {
         case .rate(let number, let value):
             guard let key = object(SimulationEntity.item, number) else { return }
             state[key]?[1] = .int(value)
+        case .file(let number, let content): setFile(number, content)
         case .count(let number, let increment): increase(number, by: increment)
         case .site(let number, let city, let size): setSite(number, city, size)
         case .member(let number, let index, let value): setMember(number, index, value)
@@ -98,7 +99,7 @@ struct SimulatedEdit {
         case SimulationEntity.item:
             state[key] = [
                 text, .int(0), .null, second % 3 == 0 ? .null : box(first, of: key, value),
-                reference(SimulationEntity.item, second), .null,
+                reference(SimulationEntity.item, second), .null, .null,
             ]
         case SimulationEntity.label where item != .null: state[key] = [text, item]
         default: break
@@ -110,6 +111,11 @@ struct SimulatedEdit {
             case .int(let count) = state[key]?[SimulationEntity.counter]
         else { return }
         state[key]?[SimulationEntity.counter] = .int(count + increment)
+    }
+
+    private mutating func setFile(_ number: Int, _ content: Int?) {
+        guard let key = object(SimulationEntity.item, number) else { return }
+        state[key]?[SimulationEntity.file] = content.map { LargeContents.few[$0] } ?? .null
     }
 
     // MARK: Embedded values

@@ -7,6 +7,8 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
         case insert(entity: Int, value: Int, first: Int, second: Int)
         case name(entity: Int, object: Int, value: Int)
         case rate(object: Int, value: Int)
+        /// Gives an item a large value.
+        case file(object: Int, content: Int?)
         /// Increments the counter of a box.
         case count(object: Int, by: Int)
         /// Gives a box an embedded value, or removes that.
@@ -95,7 +97,7 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
 
     private static func step(_ random: inout SeededGenerator) -> Step {
         func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
-        switch number(24) {
+        switch number(26) {
         case 0..<3:
             return .insert(
                 entity: number(3) + 1, value: number(12), first: number(100), second: number(100))
@@ -120,6 +122,9 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
         case 21..<24:
             let change = PartChange.allCases[number(PartChange.allCases.count)]
             return .parts(object: number(100), change, value: number(1_000))
+        case 24, 25:
+            let count = LargeContents.few.count
+            return .file(object: number(100), content: number(4) == 0 ? nil : number(count))
         case 10: return .unlink(number(2) + 1, number(100))
         case 11, 12: return .move(isStep: number(2) == 0, object: number(100), to: number(100))
         default:

@@ -24,6 +24,7 @@ struct SimulatedStore {
         self.file = try withExtendedLifetime(environment) {
             try StoreFile.open(at: path, schema: .simulation, sizes)
         }
+        for value in LargeContents.few { try LargeContents.write(value, to: self.file) }
     }
 
     /// The outcome of an operation, and the commit if one was written.

@@ -2,8 +2,8 @@ import StetStore
 
 extension Schema {
     /// The schema of the simulation: unique values, a counter, an optional embedded value,
-    /// an array of embedded values, a derived attribute, delete rules, required references, links
-    /// with and without an order, stamps.
+    /// an array of embedded values, a derived attribute, a large value, delete rules, required
+    /// references, links with and without an order, stamps.
     static let simulation: Schema = {
         do { return try Schema(entities: [box, item, label], links: [related, steps]) } catch {
             preconditionFailure("the schema of the simulation: \(error)")
@@ -48,6 +48,7 @@ extension Schema {
             Property(name: "next", type: .reference, isOptional: true, target: "Item"),
             Property(name: "boxName", type: .string, isOptional: true)
                 .derived(by: .property(.target(.root, slot: 3, entity: "Box"), slot: 0)),
+            Property(name: "file", type: .data, isOptional: true, isLarge: true),
         ],
         indexes: [
             EntityIndex([.init(slot: 0)], isUnique: true), EntityIndex([.init(slot: 1)]),
@@ -93,6 +94,8 @@ enum SimulationEntity {
 
     /// The slot of the name of an item's box, which is derived.
     static let boxName: Slot = 5
+    /// The slot of an item's large value.
+    static let file: Slot = 6
 
     /// The slot of a box's counter.
     static let counter: Slot = 2
