@@ -228,6 +228,7 @@ package struct QueryRun {
         case .ordered(let range): try walk(range, &page)
         case .scan where query.order.isEmpty:
             // Records are stored in ascending order of id.
+            page.isSorted = query.after == nil
             try forEachMatchOfAll(from: query.after?.id) { row in
                 try page.add(row)
                 return !page.isFull
