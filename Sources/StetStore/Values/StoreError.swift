@@ -86,7 +86,8 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let noThread = Code(rawValue: "noThread")
         /// The store was opened before this process was forked.
         public static let forked = Code(rawValue: "forked")
-        /// The requested commits were trimmed: the journal begins later.
+        /// The requested commits, or the state that a context showed, were trimmed: the journal
+        /// begins later.
         public static let historyTrimmed = Code(rawValue: "historyTrimmed")
         /// Too much has changed since the context's revision, or those changes were trimmed.
         ///
