@@ -112,8 +112,10 @@ struct LargeDataWorkloads {
 
 /// The memory that the process has beyond that at the beginning, without pages of files.
 private final class MemoryPeak: Sendable {
-    /// The kernel takes as long for the amount as Stet for a part of 64 KiB. This is no divisor of
-    /// the 16 parts that Stet writes at once, so that all moments between two writes are seen.
+    /// The number of parts from one look at the memory to the next.
+    ///
+    /// The kernel takes as long for a look as Stet for a part of 64 KiB. Not a divisor of the 16
+    /// parts that Stet writes at once, so that all moments between two writes are seen.
     private static let interval = 13
 
     private let state = Mutex((start: MemoryPeak.now, peak: MemoryPeak.now, count: 0))
