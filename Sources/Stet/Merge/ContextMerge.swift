@@ -51,13 +51,14 @@ struct ContextMerge {
             EncodedBody($0.body)
         }
         let sides: MergeSides
-        do throws(EncodingFailure) {
-            sides = MergeSides(
+        do {
+            sides = try MergeSides(
                 table, object.id,
-                base: object._$isNew ? nil : try M._$body(of: entry.base),
-                mine: object._$flags.contains(.deleted) ? nil : try object._$body(),
-                theirs: theirs)
-        } catch {
+                base: object._$isNew ? nil : M._$body(of: entry.base),
+                mine: object._$flags.contains(.deleted) ? nil : object._$body(),
+                theirs: theirs
+            ).reusingSeals()
+        } catch is EncodingFailure {
             // A value without a stored form cannot be merged, and would be lost.
             return conflicts.append(conflict(object, change, isThere: theirs != nil))
         }

@@ -22,6 +22,19 @@ struct MergeSides {
         self.theirs = theirs
     }
 
+    /// Returns the sides with the same bytes for sealed values that are equal.
+    func reusingSeals() throws -> MergeSides {
+        let entity = table.description
+        if entity.sealedSlots.isEmpty { return self }
+        func reusing(_ body: EncodedBody?, _ other: EncodedBody?) throws -> EncodedBody? {
+            guard let body, let other else { return body }
+            return try body.reusingSeals(of: other, entity)
+        }
+        let base = try reusing(base, theirs)
+        return MergeSides(
+            table, id, base: base, mine: try reusing(reusing(mine, base), theirs), theirs: theirs)
+    }
+
     /// Returns whether the pending changes have no net effect.
     func hasNoChangeOfMine() throws -> Bool {
         guard let base, let mine else { return false }

@@ -337,8 +337,8 @@ final class PendingChanges {
         /// The snapshots that could be restored.
         fileprivate let snapshots: [UInt64]
         fileprivate let layer: WorkingState.Layer
-        /// The captures of the objects before they were stamped.
-        var unstamped: [(index: Int, capture: AnyObject)] = []
+        /// The captures of objects before they were sealed and stamped.
+        var captures: [(index: Int, capture: AnyObject)] = []
     }
 
     /// Marks everything as saved, and returns what was pending.
@@ -368,7 +368,7 @@ final class PendingChanges {
         for (index, entry) in objects.enumerated() {
             entry.object._$setPending(sent.flags[index], at: index)
         }
-        for (index, capture) in sent.unstamped { objects[index].object._$restore(capture) }
+        for (index, capture) in sent.captures { objects[index].object._$restore(capture) }
         state.sent = nil
         state.pending = sent.layer
         core.giveBack(snapshots: sent.snapshots)

@@ -57,7 +57,8 @@ public struct Drafts: Sendable {
         try files.write(
             DraftContents(
                 name: name, time: store.configuration.clock(), revision: context.revision,
-                store: store.file.storeID, changes: context.changes.changes))
+                store: store.file.storeID,
+                changes: context.core.changes(sealed: sealing.sealed).changes))
     }
 
     /// Returns the drafts, in the order of their names.

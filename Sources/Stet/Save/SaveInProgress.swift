@@ -25,6 +25,8 @@ final class SaveInProgress: CommitWork {
     /// The objects of which the save changes nothing but derived attributes.
     private(set) var derived: [ObjectKey] = []
     private var stamped: [Int] = []
+    /// The objects with the values that were sealed, by their positions.
+    private var sealed: [Int: AnyObject] = [:]
     private var time = Date()
     /// The commit that a retry has found in the journal.
     private(set) var repeated: Commit?
@@ -128,6 +130,7 @@ final class SaveInProgress: CommitWork {
             derived = prepared.changes.items.filter { $0.position < 0 }
                 .map { ObjectKey($0.entity, $0.id) }
             stamped = prepared.stamped
+            sealed = try core.pending.captures(replacing: prepared.sealed)
             if prepared.changes.isEmpty { return nil }
             try notifyWillCommit(prepared)
             let base = id?.base ?? core.revision
@@ -183,14 +186,22 @@ final class SaveInProgress: CommitWork {
     /// Marks the objects of the change set as saved, after it was submitted to the writer.
     func enqueue(_ submission: Submission) {
         self.submission = submission
-        var unstamped: [(index: Int, capture: AnyObject)] = []
+        var captures: [(index: Int, capture: AnyObject)] = []
+        for index in Set(stamped).union(sealed.keys) {
+            captures.append((index, core.pending.objects[index].object._$capture()))
+        }
+        seal()
         for index in stamped {
             let object = core.pending.objects[index].object
-            unstamped.append((index, object._$capture()))
             object._$stamp(time, isInsert: object._$flags.contains(.inserted))
         }
         sent = core.pending.send()
-        sent?.unstamped = unstamped
+        sent?.captures = captures
+    }
+
+    /// Shows the values as they were sealed, which is no edit.
+    private func seal() {
+        for (index, capture) in sealed { core.pending.objects[index].object._$restore(capture) }
     }
 
     /// The objects that its change set changes, while the save is in progress.
@@ -200,7 +211,10 @@ final class SaveInProgress: CommitWork {
     }
 
     /// Marks everything pending as saved, because it has no net effect.
-    func sendNothing() { _ = core.pending.send() }
+    func sendNothing() {
+        seal()
+        _ = core.pending.send()
+    }
 
     /// Returns whether a commit was made by an earlier attempt.
     func isRepeated(_ commit: Commit) -> Bool {

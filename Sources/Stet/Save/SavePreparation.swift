@@ -29,14 +29,15 @@ struct SavePreparation {
         try tracer.span("stet.save.settle") { try settle() }
         var sealing = SealingStep(core)
         try sealing.run()
-        var changes = try core.netChanges()
+        var changes = try core.netChanges(sealed: sealing.sealed)
         changes.sealRefusals = sealing.refusals
         let stamped = core.stampedObjects(changes)
         changes.stamp(time)
         try derive(&changes)
         changes.sort()
         var prepared = PreparedSave(
-            changes: changes, deleteRulePaths: graph.deleteRulePaths, stamped: stamped)
+            changes: changes, deleteRulePaths: graph.deleteRulePaths, stamped: stamped,
+            sealed: sealing.sealed)
         try prepared.changes.collectIndexChanges()
         let confirmed = Set(pending.objects.filter(\.isDeletionConfirmed).map(\.key))
         var check = ChangeSetCheck(
@@ -203,6 +204,8 @@ struct PreparedSave: ~Copyable {
     let deleteRulePaths: [ObjectID: String]
     /// The positions of the pending objects that get the time of the save.
     let stamped: [Int]
+    /// The values that the save seals, by the positions of their objects.
+    let sealed: [Int: [Slot: SealedBytes]]
 
     /// Returns the changes as plain values, each with the delete rule that made it.
     borrowing func changeSet() throws -> ChangeSet {
@@ -218,11 +221,14 @@ struct PreparedSave: ~Copyable {
 // MARK: - Net changes
 
 extension ContextCore {
-    /// Returns the pending changes that alter stored bytes.
-    func netChanges() throws -> ChangeSetBuilder {
+    /// Returns the pending changes that alter stored bytes, with other sealed values for the objects
+    /// at some positions.
+    func netChanges(
+        sealed: [Int: [Slot: SealedBytes]] = [:]
+    ) throws -> ChangeSetBuilder {
         var net = ChangeSetBuilder(schema: schema, expectedCount: pending.objects.count)
         for (position, entry) in pending.objects.enumerated() {
-            try append(entry.object, entry.base, position, to: &net)
+            try append(entry.object, entry.base, position, sealed[position], to: &net)
         }
         if pending.links.isEmpty { return net }
         let changes = try store.file.read { reader in
@@ -233,7 +239,8 @@ extension ContextCore {
     }
 
     private func append<M: Model>(
-        _ object: M, _ base: AnyObject, _ position: Int, to net: inout ChangeSetBuilder
+        _ object: M, _ base: AnyObject, _ position: Int, _ sealed: [Slot: SealedBytes]?,
+        to net: inout ChangeSetBuilder
     ) throws {
         let entity = object._$table?.entity ?? 0
         let flags = object._$flags
@@ -248,12 +255,23 @@ extension ContextCore {
             kind == .insert
             ? 0..<0 : net.encode(entity: entity) { M._$encode(capture: base, into: &$0) }
         let after =
-            kind == .delete ? 0..<0 : net.encode(entity: entity) { object._$write(to: &$0) }
+            kind == .delete
+            ? 0..<0
+            : try encode(object, entity: entity, sealed, in: &net)
         if kind == .update, try net.areEqual(before, after, exceptDerivedOf: entity) { return }
         net.append(
             ChangeSetBuilder.Item(
                 kind: kind, entity: entity, id: object.id, base: object._$revision,
                 before: before, after: after, position: position))
+    }
+
+    private func encode<M: Model>(
+        _ object: M, entity: EntityNumber, _ sealed: [Slot: SealedBytes]?,
+        in net: inout ChangeSetBuilder
+    ) throws -> Range<Int> {
+        guard let sealed else { return net.encode(entity: entity) { object._$write(to: &$0) } }
+        let body = try object._$body().replacing(sealed, of: schema.entities[entity])
+        return body.bytes.withUnsafeBytes { net.copy($0) }
     }
 
     private func change(
@@ -272,10 +290,11 @@ extension ContextCore {
         return LinkChange(key, before: below.membership, after: now, previous: below.revision)
     }
 
-    /// Returns the net effect of the current pending changes.
-    func changes() -> ChangeSet {
+    /// Returns the net effect of the current pending changes, with other sealed values for the
+    /// objects at some positions.
+    func changes(sealed: [Int: [Slot: SealedBytes]] = [:]) -> ChangeSet {
         resolving(ChangeSet()) {
-            var net = try netChanges()
+            var net = try netChanges(sealed: sealed)
             net.sort()
             return try net.changeSet()
         }

@@ -3,16 +3,20 @@ import StetStore
 
 /// Seals the values that pending objects have got since their last save.
 ///
-/// It changes nothing that a user can see: a sealed value shows the same as before.
+/// The objects keep the unsealed ones until the changes are sent: a save that fails leaves no trace
+/// of the keys by which it would have sealed them, which may be others the next time.
 struct SealingStep {
     private let core: ContextCore
     /// The values that can't be sealed, with the reasons.
     private(set) var refusals: [SealRefusal] = []
+    /// The sealed values, by the positions of their objects among the pending ones.
+    private(set) var sealed: [Int: [Slot: SealedBytes]] = [:]
     private var values: [PendingValue] = []
 
     /// A value to be sealed.
     private struct PendingValue {
-        let object: any Model
+        let position: Int
+        let object: ObjectID
         let slot: Slot
         let plaintext: [UInt8]
         let place: SealedBytes.Place
@@ -24,27 +28,23 @@ struct SealingStep {
     /// - Throws: `SealingError`, among them `.keyFileNotOpen`.
     mutating func run() throws {
         if !core.schema.hasSealedAttributes { return }
-        for entry in core.pending.objects where !entry.object._$flags.contains(.deleted) {
-            try collect(entry.object, entry.base)
+        for (position, entry) in core.pending.objects.enumerated()
+        where !entry.object._$flags.contains(.deleted) {
+            try collect(entry.object, entry.base, position)
         }
         if values.isEmpty { return }
         guard let keys = core.store.configuration.keys else { throw SealingError.noKeyFile }
         try keys.makeKeys(for: values.lazy.map(\.place.owner))
-        var sealed: [ObjectIdentifier: [Slot: SealedBytes]] = [:]
         for value in values {
             switch SealedBytes.sealing(
                 value.plaintext, at: value.place, isIndexed: value.isIndexed, by: keys)
             {
             case .success(let bytes):
-                sealed[ObjectIdentifier(value.object), default: [:]][value.slot] = bytes
+                sealed[value.position, default: [:]][value.slot] = bytes
             case .failure(let error) where error.code == .erased:
                 refuse(value.object, value.slot, .keyDestroyed)
             case .failure(let error): throw error
             }
-        }
-        for entry in core.pending.objects {
-            guard let values = sealed[ObjectIdentifier(entry.object)] else { continue }
-            try replace(values, in: entry.object)
         }
     }
 
@@ -59,16 +59,20 @@ struct SealingStep {
     }
 
     private mutating func refuse(
-        _ object: any Model, _ slot: Slot, _ reason: SealRefusal.Reason
+        _ object: ObjectID, _ slot: Slot, _ reason: SealRefusal.Reason
     ) {
-        refusals.append(SealRefusal(object.id, slot, reason))
+        refusals.append(SealRefusal(object, slot, reason))
     }
 
     /// Collects the values of an object that are not sealed, or sealed for another place.
-    private mutating func collect<M: Model>(_ object: M, _ base: AnyObject) throws {
+    private mutating func collect<M: Model>(
+        _ object: M, _ base: AnyObject, _ position: Int
+    ) throws {
         guard let entity = object._$table?.description, !entity.sealedSlots.isEmpty,
             let body = try? object._$body()
         else { return }
+        // An edit that changes nothing does not seal what an undo has left with an earlier owner.
+        if try !object._$flags.contains(.inserted) && body == M._$body(of: base) { return }
         for slot in entity.sealedSlots {
             guard case .data(let data) = try body.read(as: entity, { try $0.value(slot) }),
                 !data.isEmpty
@@ -88,7 +92,7 @@ struct SealingStep {
                 continue
             }
             guard let owner else {
-                refuse(object, slot, .ownerMissing(seal))
+                refuse(object.id, slot, .ownerMissing(seal))
                 continue
             }
             let place = SealedBytes.Place(
@@ -98,11 +102,11 @@ struct SealingStep {
             case .success(let plaintext) where plaintext.count > 1:
                 values.append(
                     PendingValue(
-                        object: object, slot: slot, plaintext: plaintext, place: place,
-                        isIndexed: entity.isIndexed(slot)))
-            case .success: refuse(object, slot, .unencodable)
+                        position: position, object: object.id, slot: slot,
+                        plaintext: plaintext, place: place, isIndexed: entity.isIndexed(slot)))
+            case .success: refuse(object.id, slot, .unencodable)
             case .failure(let error) where error.code == .keyFileNotOpen: throw error
-            case .failure(let error): refuse(object, slot, .unopened(error))
+            case .failure(let error): refuse(object.id, slot, .unopened(error))
             }
         }
     }
@@ -120,10 +124,24 @@ struct SealingStep {
         let id = object._$reference(in: reference)
         return id == .none ? nil : id
     }
+}
 
-    /// Gives an object the sealed values, which is no edit.
-    private func replace<M: Model>(_ sealed: [Slot: SealedBytes], in object: M) throws {
-        try object._$capture(replacing: sealed)?.restore(object)
+extension PendingChanges {
+    /// Returns the states of the objects at some positions with other sealed values.
+    func captures(
+        replacing sealed: [Int: [Slot: SealedBytes]]
+    ) throws -> [Int: AnyObject] {
+        var captures: [Int: AnyObject] = [:]
+        for (position, values) in sealed {
+            captures[position] = try capture(of: objects[position].object, replacing: values)
+        }
+        return captures
+    }
+
+    private func capture<M: Model>(
+        of object: M, replacing sealed: [Slot: SealedBytes]
+    ) throws -> AnyObject? {
+        try object._$capture(replacing: sealed)
     }
 }
 

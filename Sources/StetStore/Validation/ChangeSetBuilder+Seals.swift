@@ -51,6 +51,26 @@ extension Violation {
 }
 
 extension EncodedBody {
+    /// Returns the body with the bytes of another one for each sealed value that is equal to its
+    /// value, so that a merge does not take it for a change that it is sealed otherwise, or not yet.
+    ///
+    /// Values that do not open are not equal to others.
+    package func reusingSeals(of other: EncodedBody, _ entity: Entity) throws -> EncodedBody {
+        var reused: [Slot: SealedBytes] = [:]
+        for slot in entity.sealedSlots {
+            guard let value = try sealedBytes(slot, of: entity),
+                let others = try other.sealedBytes(slot, of: entity), others != value,
+                let plaintext = try? value.opened(), (try? others.opened()) == plaintext
+            else { continue }
+            reused[slot] = others
+        }
+        return reused.isEmpty ? self : try replacing(reused, of: entity)
+    }
+
+    private func sealedBytes(_ slot: Slot, of entity: Entity) throws -> SealedBytes? {
+        try read(as: entity) { try $0.sealedBytes(slot) }
+    }
+
     /// Returns the body with other sealed values in some slots.
     package func replacing(_ values: [Slot: SealedBytes], of entity: Entity) throws -> EncodedBody {
         var all = try self.values(of: entity)
