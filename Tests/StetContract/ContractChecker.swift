@@ -33,7 +33,7 @@ import Foundation
     package mutating func run(
         seed: UInt64, _ mode: Mode, steps: Int = runLength, minimizes: Bool = true
     ) async throws -> String? {
-        let run = try ContractRun(contexts: mode.contexts)
+        let run = try await ContractRun(contexts: mode.contexts)
         var generator = StepGenerator(seed: seed, flies: mode.flies, undoes: mode.undoes)
         var moves: [Move] = []
         do {
@@ -56,7 +56,7 @@ import Foundation
 
     /// Returns a description of what is wrong after some steps; nil if nothing is.
     private static func failure(of moves: [Move], _ mode: Mode) async throws -> String? {
-        let run = try ContractRun(contexts: mode.contexts)
+        let run = try await ContractRun(contexts: mode.contexts)
         do {
             for move in moves { try await run.perform(move) }
             try run.finish()

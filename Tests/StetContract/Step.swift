@@ -8,6 +8,11 @@ indirect enum Step: Sendable {
     case key(Label, String?)
     /// Gives an object a content as large data.
     case file(Label, Int?)
+    /// Gives an object a number that is sealed when it is saved.
+    case secret(Label, Int?)
+    /// Gives an object another key, or destroys it.
+    case rotateKey(Label)
+    case destroyKey(Label)
     case refer(Relation, Label, Label?)
     case append(List, Label, Label)
     case remove(List, Label, Label)
@@ -44,7 +49,7 @@ indirect enum Step: Sendable {
 enum Failure: String, Sendable, CaseIterable { case willCommit, begin, put, full, commit }
 
 /// A value that can be redacted.
-enum Attribute: String, Sendable, CaseIterable { case name, number, key, file }
+enum Attribute: String, Sendable, CaseIterable { case name, number, key, file, secret }
 
 /// The end of an asynchronous save, apart from the outcome that the contract prescribes.
 enum FlightEnd: String, Sendable, CaseIterable {
@@ -76,7 +81,7 @@ extension Step {
             return !run.known.contains(label)
                 && references.allSatisfy { $0.source == kind && hasKind($1, $0.target) }
         case .name(let label, _), .number(let label, _), .count(let label, _),
-            .key(let label, _), .file(let label, _), .delete(let label):
+            .key(let label, _), .file(let label, _), .secret(let label, _), .delete(let label):
             return now.isAlive(label)
         case .refer(let relation, let source, let target):
             return hasKind(source, relation.source)
@@ -109,7 +114,8 @@ extension Step {
         switch self {
         case .insert(let label, _, _, let references): [label] + references.values
         case .name(let label, _), .number(let label, _), .count(let label, _),
-            .key(let label, _), .file(let label, _), .delete(let label), .reinsert(let label),
+            .key(let label, _), .file(let label, _), .secret(let label, _), .delete(let label),
+            .reinsert(let label),
             .rollBackObject(let label):
             [label]
         case .refer(_, let source, let target): [source] + (target.map { [$0] } ?? [])
@@ -135,6 +141,10 @@ extension Step: CustomStringConvertible {
         case .key(let label, let key): return "\(label).key = \(key ?? "nil")"
         case .file(let label, let number):
             return "\(label).file = \(number.map(String.init) ?? "nil")"
+        case .secret(let label, let number):
+            return "\(label).secret = \(number.map(String.init) ?? "nil")"
+        case .rotateKey(let label): return "rotate the key of \(label)"
+        case .destroyKey(let label): return "destroy the key of \(label)"
         case .refer(let relation, let source, let target):
             return "\(source).\(relation.property) = \(target.map(String.init) ?? "nil")"
         case .append(let list, let owner, let member):

@@ -50,7 +50,9 @@ struct StepGenerator {
                 end: end(), keepsPending: chance(3))
         case 86...94: return .save(keepsPending: chance(3), chance(6) ? failure() : nil)
         case 95: return .validate
-        case 96: return .letGo
+        case 96:
+            let label = any(scene.base)
+            return pick([.letGo, .rotateKey(label), .rotateKey(label), .destroyKey(label)])!
         case 97: return .refresh
         case 98: return count > 1 || chance(4) ? .renew : .letGo
         default: return .policy(pick(Policy.allCases)!)
@@ -109,6 +111,7 @@ struct StepGenerator {
                 relation, one(relation.source, world),
                 chance(4) ? nil : one(relation.target, world))
         case 29, 30: return .file(any(world), chance(4) ? nil : below(Contents.all.count))
+        case 31...34: return .secret(any(world), chance(4) ? nil : below(3))
         case 26...28: return .count(any(world), by: [-4, -1, 1, 1, 2, 3][below(6)])
         default: break
         }

@@ -39,7 +39,7 @@ extension Scene {
         if case .refused = expected { return expected }
         // The pending changes are merged only after the writer has refused them.
         let vain = scene.withoutVainEdits(
-            scene.now.prepared(since: base).world, run.states[run.head])
+            scene.now.prepared(since: base, moved: moved, keys).world, run.states[run.head])
         // An object that others have deleted counts as edited, even if normalisation removes the
         // edit.
         return .either(
@@ -50,7 +50,7 @@ extension Scene {
     private func expectedSaveOfAll(_ run: RunReference, moved: Set<Label>) -> Expected {
         let isBehind = revision < run.head
         let touched = run.touched(since: revision)
-        let (first, breaches) = now.prepared(since: base)
+        let (first, breaches) = now.prepared(since: base, moved: moved, keys)
         let certain = isBehind ? breaches.filter { isCertain($0, first, touched.all) } : breaches
         if !certain.isEmpty { return .refused(certain) }
         if first.visible == base.visible, moved.isEmpty, !now.hasDangling { return .nothing }
@@ -69,7 +69,8 @@ extension Scene {
             guard policy.letsGo else { return .conflict }
             onto.letGo()
         }
-        let (last, all) = onto.prepared(since: run.states[run.head])
+        let (last, all) = onto.prepared(
+            since: run.states[run.head], moved: moved, keys)
         if !all.isEmpty { return .refused(all) }
         if last.visible == run.states[run.head].visible, moved.isEmpty { return .nothing }
         return .committed(last, uncertain: uncertain)

@@ -59,6 +59,7 @@ struct JournalFold {
                 (
                     registry.label(of: id),
                     values.filter { !["count", "stamp"].contains($0.key) && $0.value != .null }
+                        .mapValues(registry.withoutSeal)
                 )
             })
     }
@@ -71,7 +72,7 @@ struct JournalFold {
             guard let kind = Kind(rawValue: entities[id] ?? "") else { continue }
             var object = World.Object(kind: kind)
             for (name, value) in values {
-                object.set(name, value)
+                object.set(name, value, registry)
                 guard let relation = Relation.named(name, of: kind) else { continue }
                 switch value {
                 case .reference(let target):
@@ -111,11 +112,12 @@ struct JournalFold {
 
 extension World.Object {
     /// Adopts a value that is not a reference.
-    fileprivate mutating func set(_ property: String, _ value: Value) {
+    fileprivate mutating func set(_ property: String, _ value: Value, _ registry: Registry) {
         switch (property, value) {
         case ("name", .string(let text)): name = text
         case ("key", .string(let text)): key = text
         case ("file", .data(let data)): file = Contents.number(ofStored: data)
+        case ("secret", .data): secret = registry.secret(value)
         case ("number", .int(let number)): self.number = number
         case ("count", .int(let number)): count = number
         case ("stamp", .date(let date)): stamp = Int(date.timeIntervalSinceReferenceDate)

@@ -34,6 +34,14 @@ extension Scene {
 
     /// Returns the pending changes applied to another state of the store.
     func merged(onto theirs: World, touched: Touched, moved: Set<Label>) -> Merged {
+        var scene = self
+        scene.reuseSecrets(of: theirs, touched.all)
+        return scene.mergedWithoutReuse(onto: theirs, touched: touched, moved: moved)
+    }
+
+    private func mergedWithoutReuse(
+        onto theirs: World, touched: Touched, moved: Set<Label>
+    ) -> Merged {
         var merged = theirs
         var isPossible = true
         for label in edited(moved).sorted() {
@@ -85,6 +93,7 @@ extension Scene {
         values.name = choose(\.name)
         values.key = choose(\.key)
         values.file = choose(\.file)
+        values.secret = choose(\.secret)
         values.number = choose(\.number)
         if mine.number != base.number, theirs.number != base.number, mine.number != theirs.number {
             values.number = policy.number(

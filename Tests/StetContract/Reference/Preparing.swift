@@ -14,11 +14,14 @@ struct Breach: Hashable, Comparable, CustomStringConvertible {
 extension World {
     /// Returns the state that a save makes of the pending changes, and the rules that it breaks;
     /// the code of each rule follows the sentence of the contract.
-    func prepared(since base: World) -> (world: World, breaches: Set<Breach>) {
+    func prepared(
+        since base: World, moved: Set<Label> = [], _ keys: Keys
+    ) -> (world: World, breaches: Set<Breach>) {
         var next = self
         next.normalize(since: base)
         next.settle(since: base)
         var breaches = next.denials()
+        breaches.formUnion(next.seal(since: base, moved: moved, keys))
         breaches.formUnion(next.brokenRules(since: base))
         next.bury()
         return (next, breaches)

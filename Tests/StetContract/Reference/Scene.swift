@@ -8,6 +8,7 @@ struct Scene {
     /// The state with the pending changes.
     var now = World()
     var policy = Policy.fail
+    var keys = Keys()
     /// The lists whose order the contract leaves open: it is taken from the context.
     var uncertain: Set<OwnedList> = []
     /// The pending state at the time of each snapshot.
@@ -36,6 +37,8 @@ struct Scene {
         case .count(let label, let increment): now.objects[label]?.count += increment
         case .key(let label, let key): now.objects[label]?.key = key
         case .file(let label, let number): now.objects[label]?.file = number
+        case .secret(let label, let number):
+            now.objects[label]?.secret = number.map { Secret(number: $0) }
         case .refer(let relation, let source, let target):
             now.refer(relation, source, to: target)
         case .append(let list, let owner, let member):

@@ -39,7 +39,8 @@ extension Stage {
         }
         var values = World.Object(
             kind: kind, name: object.name, key: object.key,
-            file: object.file.map(Contents.number), number: object.number)
+            file: object.file.map(Contents.number),
+            secret: object.secret.map { registry.secret($0._value) }, number: object.number)
         values.count = object.count
         values.stamp = object.stamp.map { Int($0.timeIntervalSinceReferenceDate) }
         for relation in Relation.references where relation.source == kind {
@@ -142,6 +143,7 @@ extension World.Object: CustomStringConvertible {
         let references = references.map { "\($0.property): \($1)" }.sorted()
         return "\(kind.rawValue)(\"\(name)\" key \(key ?? "nil") number \(number) "
             + "file \(file.map(String.init) ?? "nil") "
+            + "secret \(secret.map { "\($0.number) by \($0.owner ?? -1) v\($0.version)" } ?? "nil") "
             + "count \(count) stamp \(stamp.map(String.init) ?? "nil") "
             + "\(references.joined(separator: " ")))"
     }

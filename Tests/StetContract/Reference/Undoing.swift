@@ -120,6 +120,7 @@ struct Inverse {
         if let name = cell(\.name) { world.objects[label]?.name = name }
         if let key = cell(\.key) { world.objects[label]?.key = key }
         if let file = cell(\.file) { world.objects[label]?.file = file }
+        if let secret = cell(\.secret) { world.objects[label]?.secret = secret }
         if let number = cell(\.number) { world.objects[label]?.number = number }
         world.objects[label]?.count += before.count - after.count
         for relation in Relation.references {
@@ -164,6 +165,7 @@ extension World {
             if one.name != two.name { cells.insert("\(label).name") }
             if one.key != two.key { cells.insert("\(label).key") }
             if one.file != two.file { cells.insert("\(label).file") }
+            if one.secret != two.secret { cells.insert("\(label).secret") }
             if one.number != two.number { cells.insert("\(label).number") }
             if one.count != two.count { cells.insert("\(label).count") }
             for relation in Relation.references

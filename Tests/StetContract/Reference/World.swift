@@ -21,6 +21,7 @@ struct World: Equatable {
         var key: String?
         /// The number of the content that is its large data.
         var file: Int?
+        var secret: Secret?
         var number = 0
         /// The sum of all increments.
         var count = 0

@@ -9,6 +9,7 @@ protocol Thing: Model, Deletable {
     var count: Int { get set }
     var stamp: Date? { get }
     var file: LargeData? { get set }
+    var secret: Sealed<Int>? { get set }
     init(name: String)
 }
 
@@ -20,6 +21,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
+    var secret: Sealed<Int>?
     @Relationship(deleteRule: .cascade, inverse: \Item.box) var items: ToMany<Item>
     @Relationship(.count(...2), deleteRule: .deny, inverse: \Item.guarded) var guards: ToMany<Item>
     @Relationship(inverse: \Item.shelf) var shelf: OrderedToMany<Item>
@@ -41,6 +43,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
+    @Attribute(.sealed(by: \.box)) var secret: Sealed<Int>?
     var box: Box?
     var guarded: Box?
     var shelf: Box?
@@ -60,6 +63,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
+    var secret: Sealed<Int>?
     var items: ToMany<Item>
     var course: ToMany<Item>
     @Relationship(deleteRule: .deny) var holders: ToMany<Item>
@@ -74,6 +78,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
+    var secret: Sealed<Int>?
     var box: Box?
     var stack: Box?
 

@@ -247,7 +247,7 @@ extension Scene {
     /// Returns the scene after a save has been sent: its objects count as saved.
     func sent(_ moved: Set<Label>, _ time: Int) -> Scene {
         var scene = self
-        var (next, _) = now.prepared(since: base)
+        var (next, _) = now.prepared(since: base, moved: moved, keys)
         for (label, object) in next.objects
         where object != base.objects[label] || moved.contains(label) {
             next.objects[label]?.stamp = time

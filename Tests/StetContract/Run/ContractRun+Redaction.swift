@@ -17,6 +17,7 @@ extension World.Object {
         case .number: "\(number)"
         case .key: key
         case .file: file.map(String.init)
+        case .secret: secret.map { "\($0)" }
         }
     }
 }
@@ -79,24 +80,24 @@ extension ContractRun {
         _ type: M.Type, _ id: ObjectID, _ attribute: Attribute
     ) throws -> DestructiveAction {
         switch type {
-        case is Box.Type: try request(Box.self, id, attribute, \.name, \.number, \.key, \.file)
-        case is Item.Type: try request(Item.self, id, attribute, \.name, \.number, \.key, \.file)
-        case is Tag.Type: try request(Tag.self, id, attribute, \.name, \.number, \.key, \.file)
-        default: try request(Leaf.self, id, attribute, \.name, \.number, \.key, \.file)
+        case is Box.Type:
+            try request(Box.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret])
+        case is Item.Type:
+            try request(Item.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret])
+        case is Tag.Type:
+            try request(Tag.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret])
+        default:
+            try request(Leaf.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret])
         }
     }
 
+    /// Requests the redaction of an attribute, which is at the same place in `paths` as among all.
     private func request<M: Model>(
         _ type: M.Type, _ id: ObjectID, _ attribute: Attribute,
-        _ name: PartialKeyPath<M.Snapshot>, _ number: PartialKeyPath<M.Snapshot>,
-        _ key: PartialKeyPath<M.Snapshot>, _ file: PartialKeyPath<M.Snapshot>
+        _ paths: [PartialKeyPath<M.Snapshot>]
     ) throws -> DestructiveAction {
-        switch attribute {
-        case .name: try store.requestRedaction(of: type, id: id, name)
-        case .number: try store.requestRedaction(of: type, id: id, number)
-        case .key: try store.requestRedaction(of: type, id: id, key)
-        case .file: try store.requestRedaction(of: type, id: id, file)
-        }
+        let place = Attribute.allCases.firstIndex(of: attribute) ?? 0
+        return try store.requestRedaction(of: type, id: id, paths[place])
     }
 
     /// Checks that the journal contains none of the values any more, and marks them as redacted.

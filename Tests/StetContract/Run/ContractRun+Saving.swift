@@ -180,7 +180,9 @@ extension ContractRun {
     }
 
     func validate(_ index: Int) throws {
-        let breaches = scenes[index].now.prepared(since: scenes[index].base).breaches
+        let scene = scenes[index]
+        let breaches = scene.now.prepared(since: scene.base, moved: moved(index), scene.keys)
+            .breaches
         let ended = ending {
             try stages[index].context.validate()
             return nil

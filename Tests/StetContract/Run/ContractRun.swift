@@ -20,7 +20,9 @@ import StetTestSupport
     /// The number of times that each outcome of a save occurred.
     private(set) var counts: [String: Int] = [:]
 
-    init(contexts: Int) throws {
+    private let keys: KeyFile
+
+    init(contexts: Int) async throws {
         let clock = Monitor(1.0)
         self.clock = clock
         var configuration = Store.Configuration()
@@ -29,6 +31,10 @@ import StetTestSupport
         }
         // Injected failures would fill the log.
         configuration.logger.logLevel = .critical
+        let key = directory.file("key")
+        try Data(repeating: 1, count: 32).write(to: URL(filePath: key))
+        keys = try await KeyFile.open(at: directory.file("keys"), provider: .file(key))
+        configuration.keys = keys
         let store = try Store.open(
             at: directory.file(), for: Box.self, Item.self, Tag.self, Leaf.self,
             configuration: configuration)
@@ -91,15 +97,18 @@ import StetTestSupport
             if isInEdit { return }
             stage.renew()
             reference.groups[index] = nil
-            let policy = scenes[index].policy
+            let (policy, keys) = (scenes[index].policy, scenes[index].keys)
             scenes[index] = Scene()
             scenes[index].policy = policy
+            scenes[index].keys = keys
             stage.context.mergePolicy = policy.mergePolicy
             try adoptRevision(index)
         case .takeBack(let what, let answer, let failure):
             if !isInEdit { try takeBack(what, answer, failure, author: index) }
         case .trim: if !isInEdit { try trim() }
         case .redact(let label, let attribute): if !isInEdit { try redact(label, attribute) }
+        case .rotateKey(let label): if !isInEdit { try changeKey(of: label, destroys: false) }
+        case .destroyKey(let label): if !isInEdit { try changeKey(of: label, destroys: true) }
         case .group(let begins):
             reference.beginGroup(begins, index)
             stage.context.undoGroup = begins ? UndoGroup() : nil
@@ -112,6 +121,24 @@ import StetTestSupport
             scenes[index].apply(step)
             try stage.apply(step)
         }
+    }
+
+    /// Gives an object another key, or destroys its keys, if it has one.
+    private func changeKey(of label: Label, destroys: Bool) throws {
+        guard let id = registry.ids[label], !registry.destroyed.contains(label),
+            let version = try keys.presentVersion(of: id)
+        else { return }
+        if destroys {
+            try keys.destroyKey(of: id)
+            registry.destroyed.insert(label)
+        } else {
+            try keys.rotateKey(of: id)
+        }
+        for index in scenes.indices {
+            scenes[index].keys.destroyed = registry.destroyed
+            scenes[index].keys.versions[label] = Int(version) + (destroys ? 0 : 1)
+        }
+        count(destroys ? "key destroyed" : "key rotated")
     }
 
     /// Checks that the revision of a context is a state of the store, and adopts it.

@@ -1,5 +1,6 @@
 import Foundation
 import Stet
+import StetStore
 
 /// The mapping between objects of the library and labels.
 final class Registry {
@@ -13,8 +14,40 @@ final class Registry {
         kinds[label] = kind
     }
 
+    /// The secrets whose bytes were read before their keys were destroyed.
+    private var secrets: [Value: Secret] = [:]
+    var destroyed: Set<Label> = []
+
     func label(of id: ObjectID) -> Label { labels[id] ?? -1 }
     func label(of object: any Thing) -> Label { label(of: object.id) }
+
+    /// Returns a sealed number; -1 instead of one that should be readable and is not, or the other
+    /// way round.
+    func secret(_ value: Value) -> Secret {
+        guard let sealed = Sealed<Int>(_value: value), case .data(let data) = value else {
+            return Secret(number: -1)
+        }
+        let bytes = SealedBytes(bytes: Array(data))
+        guard let place = bytes.place else {
+            return Secret(number: (try? sealed.value) ?? -1)
+        }
+        let owner = label(of: place.owner)
+        if sealed.isErased != destroyed.contains(owner) { return Secret(number: -1, owner: owner) }
+        let secret =
+            secrets[value]
+            ?? Secret(
+                number: (try? sealed.value) ?? -1, owner: owner, version: Int(bytes.keyVersion))
+        secrets[value] = secret
+        return secret
+    }
+
+    /// Returns the number of a sealed value, which a merge compares; other values as they are.
+    func withoutSeal(_ value: Value) -> Value {
+        guard case .data(let data) = value, SealedBytes(bytes: Array(data)).isSaved else {
+            return value
+        }
+        return .int(secret(value).number)
+    }
 }
 
 /// A difference between the library and the reference.
@@ -82,6 +115,7 @@ struct Thrown: Error {}
         case .count(let label, let increment): try increase(try object(label), by: increment)
         case .key(let label, let key): try setKey(try object(label), key)
         case .file(let label, let number): try setFile(try object(label), number)
+        case .secret(let label, let number): try setSecret(try object(label), number)
         case .refer(let relation, let source, let target):
             ReferenceAccess.all[relation]!.set(try object(source), try target.map(object))
         case .append(let list, let owner, let member):
@@ -109,6 +143,9 @@ struct Thrown: Error {}
     private func setKey(_ object: some Thing, _ key: String?) throws { object.key = key }
     private func setFile(_ object: some Thing, _ number: Int?) throws {
         object.file = number.map { contents[$0] }
+    }
+    private func setSecret(_ object: some Thing, _ number: Int?) throws {
+        object.secret = number.map { Sealed($0) }
     }
     private func delete(_ object: some Thing) throws { context.delete(object) }
 
