@@ -52,12 +52,7 @@ struct ContextMerge {
         }
         let sides: MergeSides
         do {
-            sides = try MergeSides(
-                table, object.id,
-                base: object._$isNew ? nil : M._$body(of: entry.base),
-                mine: object._$flags.contains(.deleted) ? nil : object._$body(),
-                theirs: theirs
-            ).reusingSeals()
+            sides = try MergeSides(of: object, table, base: entry.base, theirs: theirs)
         } catch is EncodingFailure {
             // A value without a stored form cannot be merged, and would be lost.
             return conflicts.append(conflict(object, change, isThere: theirs != nil))

@@ -22,8 +22,21 @@ struct MergeSides {
         self.theirs = theirs
     }
 
-    /// Returns the sides with the same bytes for sealed values that are equal.
-    func reusingSeals() throws -> MergeSides {
+    /// Creates the sides of a pending object; sealed values that are equal have the same bytes.
+    ///
+    /// - Throws: `EncodingFailure` for a value without a stored form.
+    init<M: Model>(
+        of object: M, _ table: _ObjectTable, base: AnyObject, theirs: EncodedBody?
+    ) throws {
+        self = try MergeSides(
+            table, object.id,
+            base: object._$isNew ? nil : M._$body(of: base),
+            mine: object._$flags.contains(.deleted) ? nil : object._$body(),
+            theirs: theirs
+        ).reusingSeals()
+    }
+
+    private func reusingSeals() throws -> MergeSides {
         let entity = table.description
         if entity.sealedSlots.isEmpty { return self }
         func reusing(_ body: EncodedBody?, _ other: EncodedBody?) throws -> EncodedBody? {

@@ -221,8 +221,8 @@ struct PreparedSave: ~Copyable {
 // MARK: - Net changes
 
 extension ContextCore {
-    /// Returns the pending changes that alter stored bytes, with other sealed values for the objects
-    /// at some positions.
+    /// Returns the pending changes that alter stored bytes, with other sealed values for some
+    /// positions.
     func netChanges(
         sealed: [Int: [Slot: SealedBytes]] = [:]
     ) throws -> ChangeSetBuilder {
@@ -290,8 +290,8 @@ extension ContextCore {
         return LinkChange(key, before: below.membership, after: now, previous: below.revision)
     }
 
-    /// Returns the net effect of the current pending changes, with other sealed values for the
-    /// objects at some positions.
+    /// Returns the net effect of the current pending changes, with other sealed values for some
+    /// positions.
     func changes(sealed: [Int: [Slot: SealedBytes]] = [:]) -> ChangeSet {
         resolving(ChangeSet()) {
             var net = try netChanges(sealed: sealed)

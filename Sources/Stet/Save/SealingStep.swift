@@ -78,8 +78,7 @@ struct SealingStep {
                 !data.isEmpty
             else { continue }
             let value = SealedBytes(bytes: Array(data))
-            let seal = entity.properties[slot].seal ?? .own
-            let owner = owner(of: object, entity, seal)
+            let owner = owner(of: object, entity, entity.properties[slot].seal ?? .own)
             if let place = value.place, place.object == object.id,
                 M._$description.sealLabels?.takeUnretainedValue()
                     .contains(place.label, slot: slot) == true
@@ -91,23 +90,31 @@ struct SealingStep {
                 // Somebody has changed the file: to seal it anew would hide that.
                 continue
             }
-            guard let owner else {
-                refuse(object.id, slot, .ownerMissing(seal))
-                continue
-            }
-            let place = SealedBytes.Place(
-                owner: owner, object: object.id,
-                label: SealedBytes.Place.label(ofProperty: entity.properties[slot].name))
-            switch value.opening() {
-            case .success(let plaintext) where plaintext.count > 1:
-                values.append(
-                    PendingValue(
-                        position: position, object: object.id, slot: slot,
-                        plaintext: plaintext, place: place, isIndexed: entity.isIndexed(slot)))
-            case .success: refuse(object.id, slot, .unencodable)
-            case .failure(let error) where error.code == .keyFileNotOpen: throw error
-            case .failure(let error): refuse(object.id, slot, .unopened(error))
-            }
+            try collect(value, slot, of: object.id, entity, owner: owner, position)
+        }
+    }
+
+    /// Collects a value that is to be sealed by the key of an owner.
+    private mutating func collect(
+        _ value: SealedBytes, _ slot: Slot, of object: ObjectID, _ entity: Entity,
+        owner: ObjectID?, _ position: Int
+    ) throws {
+        let property = entity.properties[slot]
+        guard let owner else {
+            return refuse(object, slot, .ownerMissing(property.seal ?? .own))
+        }
+        let place = SealedBytes.Place(
+            owner: owner, object: object,
+            label: SealedBytes.Place.label(ofProperty: property.name))
+        switch value.opening() {
+        case .success(let plaintext) where plaintext.count > 1:
+            values.append(
+                PendingValue(
+                    position: position, object: object, slot: slot, plaintext: plaintext,
+                    place: place, isIndexed: entity.isIndexed(slot)))
+        case .success: refuse(object, slot, .unencodable)
+        case .failure(let error) where error.code == .keyFileNotOpen: throw error
+        case .failure(let error): refuse(object, slot, .unopened(error))
         }
     }
 

@@ -51,10 +51,10 @@ extension Violation {
 }
 
 extension EncodedBody {
-    /// Returns the body with the bytes of another one for each sealed value that is equal to its
-    /// value, so that a merge does not take it for a change that it is sealed otherwise, or not yet.
+    /// Returns the body with the bytes of another one for each sealed value that is equal in both.
     ///
-    /// Values that do not open are not equal to others.
+    /// A merge would take it for a change that a value is sealed otherwise, or not yet. Values that
+    /// do not open are not equal to others.
     package func reusingSeals(of other: EncodedBody, _ entity: Entity) throws -> EncodedBody {
         var reused: [Slot: SealedBytes] = [:]
         for slot in entity.sealedSlots {

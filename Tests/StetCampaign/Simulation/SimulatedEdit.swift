@@ -19,6 +19,7 @@ struct SimulatedEdit {
     mutating func apply(_ steps: [Step], at revision: Int) {
         let before = state
         for step in steps { apply(step) }
+        sealAnew(since: before)
         for (key, values) in state.objects
         where key.entity == SimulationEntity.item && before[key] != values {
             let time = Date(timeIntervalSinceReferenceDate: Double(revision))
@@ -47,18 +48,13 @@ struct SimulatedEdit {
             guard let key = object(SimulationEntity.item, number) else { return }
             state[key]?[1] = .int(value)
         case .file(let number, let content): setFile(number, content)
+        case .secret(let number, let value): setSecret(number, value)
         case .count(let number, let increment): increase(number, by: increment)
         case .site(let number, let city, let size): setSite(number, city, size)
         case .member(let number, let index, let value): setMember(number, index, value)
         case .parts(let number, let change, let value): setParts(number, change, value)
         case .refer(let number, let index, let target, let place):
-            let slot = Slot(index)
-            guard let key = object(SimulationEntity.item, number) else { return }
-            let value = target.map { target in
-                slot == SimulationEntity.boxOfItem
-                    ? box(target, of: key, place) : reference(SimulationEntity.item, target)
-            }
-            state[key]?[slot] = value ?? .null
+            refer(number, Slot(index), target, place)
         case .link(let link, let first, let second, let place):
             guard let source = object(SimulationEntity.item, first),
                 let target = object(SimulationEntity.item, second)
@@ -99,11 +95,20 @@ struct SimulatedEdit {
         case SimulationEntity.item:
             state[key] = [
                 text, .int(0), .null, second % 3 == 0 ? .null : box(first, of: key, value),
-                reference(SimulationEntity.item, second), .null, .null,
+                reference(SimulationEntity.item, second), .null, .null, .null,
             ]
         case SimulationEntity.label where item != .null: state[key] = [text, item]
         default: break
         }
+    }
+
+    private mutating func refer(_ number: Int, _ slot: Slot, _ target: Int?, _ place: Int) {
+        guard let key = object(SimulationEntity.item, number) else { return }
+        let value = target.map { target in
+            slot == SimulationEntity.boxOfItem
+                ? box(target, of: key, place) : reference(SimulationEntity.item, target)
+        }
+        state[key]?[slot] = value ?? .null
     }
 
     private mutating func increase(_ number: Int, by increment: Int) {
@@ -116,6 +121,29 @@ struct SimulatedEdit {
     private mutating func setFile(_ number: Int, _ content: Int?) {
         guard let key = object(SimulationEntity.item, number) else { return }
         state[key]?[SimulationEntity.file] = content.map { LargeContents.few[$0] } ?? .null
+    }
+
+    // MARK: Sealed values
+
+    private mutating func setSecret(_ number: Int, _ value: UInt8?) {
+        guard let key = object(SimulationEntity.item, number),
+            let box = state[key]?[SimulationEntity.boxOfItem].target
+        else { return }
+        state[key]?[SimulationEntity.secret] =
+            value.map { SimulatedSeal.value($0, of: key.id, by: box) } ?? .null
+    }
+
+    /// Seals the values of changed items that are sealed by the keys of other boxes than their own,
+    /// as a save does.
+    private mutating func sealAnew(since before: ReferenceModel.State) {
+        for (key, values) in state.objects
+        where key.entity == SimulationEntity.item && before[key] != values {
+            guard let parts = SimulatedSeal.parts(of: values[SimulationEntity.secret]),
+                let box = values[SimulationEntity.boxOfItem].target, box != parts.box
+            else { continue }
+            state[key]?[SimulationEntity.secret] = SimulatedSeal.value(
+                parts.number, of: key.id, by: box)
+        }
     }
 
     // MARK: Embedded values

@@ -9,6 +9,8 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
         case rate(object: Int, value: Int)
         /// Gives an item a large value.
         case file(object: Int, content: Int?)
+        /// Gives an item in a box a sealed value.
+        case secret(object: Int, value: UInt8?)
         /// Increments the counter of a box.
         case count(object: Int, by: Int)
         /// Gives a box an embedded value, or removes that.
@@ -97,7 +99,7 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
 
     private static func step(_ random: inout SeededGenerator) -> Step {
         func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
-        switch number(26) {
+        switch number(28) {
         case 0..<3:
             return .insert(
                 entity: number(3) + 1, value: number(12), first: number(100), second: number(100))
@@ -125,6 +127,8 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
         case 24, 25:
             let count = LargeContents.few.count
             return .file(object: number(100), content: number(4) == 0 ? nil : number(count))
+        case 26, 27:
+            return .secret(object: number(100), value: number(4) == 0 ? nil : UInt8(number(3)))
         case 10: return .unlink(number(2) + 1, number(100))
         case 11, 12: return .move(isStep: number(2) == 0, object: number(100), to: number(100))
         default:

@@ -2,8 +2,8 @@ import StetStore
 
 extension Schema {
     /// The schema of the simulation: unique values, a counter, an optional embedded value,
-    /// an array of embedded values, a derived attribute, a large value, delete rules, required
-    /// references, links with and without an order, stamps.
+    /// an array of embedded values, a derived attribute, a large value, a sealed one, delete rules,
+    /// required references, links with and without an order, stamps.
     static let simulation: Schema = {
         do { return try Schema(entities: [box, item, label], links: [related, steps]) } catch {
             preconditionFailure("the schema of the simulation: \(error)")
@@ -49,10 +49,12 @@ extension Schema {
             Property(name: "boxName", type: .string, isOptional: true)
                 .derived(by: .property(.target(.root, slot: 3, entity: "Box"), slot: 0)),
             Property(name: "file", type: .data, isOptional: true, isLarge: true),
+            Property(name: "secret", type: .data, isOptional: true, seal: .reference("box")),
         ],
         indexes: [
             EntityIndex([.init(slot: 0)], isUnique: true), EntityIndex([.init(slot: 1)]),
             EntityIndex([.init(slot: 5)]), EntityIndex(words: [0, 5]),
+            EntityIndex([.init(slot: 7)]),
         ],
         relationships: [
             Relationship(
@@ -96,6 +98,8 @@ enum SimulationEntity {
     static let boxName: Slot = 5
     /// The slot of an item's large value.
     static let file: Slot = 6
+    /// The slot of an item's value that is sealed by the key of its box.
+    static let secret: Slot = 7
 
     /// The slot of a box's counter.
     static let counter: Slot = 2

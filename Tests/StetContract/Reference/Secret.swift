@@ -7,6 +7,10 @@ struct Secret: Equatable {
     var version = 0
 }
 
+extension Secret: CustomStringConvertible {
+    var description: String { "\(number) by \(owner.map(String.init) ?? "none") v\(version)" }
+}
+
 /// The keys of the objects by which numbers are sealed.
 struct Keys {
     var destroyed: Set<Label> = []

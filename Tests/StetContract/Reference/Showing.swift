@@ -143,7 +143,7 @@ extension World.Object: CustomStringConvertible {
         let references = references.map { "\($0.property): \($1)" }.sorted()
         return "\(kind.rawValue)(\"\(name)\" key \(key ?? "nil") number \(number) "
             + "file \(file.map(String.init) ?? "nil") "
-            + "secret \(secret.map { "\($0.number) by \($0.owner ?? -1) v\($0.version)" } ?? "nil") "
+            + "secret \(secret.map(\.description) ?? "nil") "
             + "count \(count) stamp \(stamp.map(String.init) ?? "nil") "
             + "\(references.joined(separator: " ")))"
     }

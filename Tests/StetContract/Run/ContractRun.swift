@@ -93,16 +93,7 @@ import StetTestSupport
         case .validate: if !isInEdit { try validate(index) }
         case .letGo: stage.letGo()
         case .refresh: if !isInEdit { try refresh(index) }
-        case .renew:
-            if isInEdit { return }
-            stage.renew()
-            reference.groups[index] = nil
-            let (policy, keys) = (scenes[index].policy, scenes[index].keys)
-            scenes[index] = Scene()
-            scenes[index].policy = policy
-            scenes[index].keys = keys
-            stage.context.mergePolicy = policy.mergePolicy
-            try adoptRevision(index)
+        case .renew: if !isInEdit { try renew(index) }
         case .takeBack(let what, let answer, let failure):
             if !isInEdit { try takeBack(what, answer, failure, author: index) }
         case .trim: if !isInEdit { try trim() }
@@ -121,6 +112,17 @@ import StetTestSupport
             scenes[index].apply(step)
             try stage.apply(step)
         }
+    }
+
+    private func renew(_ index: Int) throws {
+        stages[index].renew()
+        reference.groups[index] = nil
+        let (policy, keys) = (scenes[index].policy, scenes[index].keys)
+        scenes[index] = Scene()
+        scenes[index].policy = policy
+        scenes[index].keys = keys
+        stages[index].context.mergePolicy = policy.mergePolicy
+        try adoptRevision(index)
     }
 
     /// Gives an object another key, or destroys its keys, if it has one.
