@@ -17,7 +17,8 @@ struct ExportCommand: StoreCommand {
             object that owns the links, in their order; a reference with a place in an order is \
             id@position. A file is written under another name (OUTPUT.new-ID) and gets its own \
             when it is whole. In CSV an empty field is nil, and "" is empty text; lists, \
-            dictionaries and members are JSON.
+            dictionaries and members are JSON. Large data is its digest and size; \
+            --large-data writes the bytes to files of a folder.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case jsonl, csv }
@@ -38,6 +39,14 @@ struct ExportCommand: StoreCommand {
             """,
         completion: .file())
     var output: String?
+
+    @Option(
+        help: """
+            The folder for the bytes of large data, each in a file with its digest as the name; \
+            files that are there stay.
+            """,
+        completion: .directory)
+    var largeData: String?
 
     @OptionGroup var progress: ProgressOptions
 
@@ -79,6 +88,7 @@ struct ExportCommand: StoreCommand {
         let meter = progress.meter(output) { "exported \($0) objects; there are at most \($1)" }
         defer { meter.end() }
         var doneCount = 0
+        var largeValues: Set<LargeValue> = []
         for number in Set(numbers).sorted() {
             if format == .csv {
                 let shape = ObjectShape(store.schema, ofEntity: number)
@@ -86,9 +96,14 @@ struct ExportCommand: StoreCommand {
             }
             try store.forEachObject(ofEntity: number, asOf: revision) { object in
                 try output.say(format == .csv ? object.row.line : object.exactJSON.text)
+                if largeData != nil {
+                    largeValues.formUnion(
+                        object.shape.entity.largeValues(of: object.values).map(\.value))
+                }
                 doneCount += 1
                 meter.report(doneCount, of: count)
             }
         }
+        if let largeData { try LargeDataFolder(path: largeData).write(largeValues, of: store) }
     }
 }

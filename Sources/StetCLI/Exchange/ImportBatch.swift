@@ -7,13 +7,19 @@ struct ImportBatch {
     /// The problems of rejected rows, by line.
     private(set) var rejected: [Int: [ImportProblem]] = [:]
     private var lines: [ObjectKey: Int] = [:]
+    /// The bytes of large data that the store does not have; nil when there are none.
+    private let largeData: LargeDataFolder?
+    private var largeValues: Set<LargeValue> = []
     private let conversion: ImportConversion
     /// The last commit at the beginning of the batch.
     let base: Revision
 
     /// Creates an empty batch of objects of one entity, or of any; `time` is in seconds since 2001.
-    init(_ store: StoreFile, entity: String? = nil, time: Double) throws {
+    init(
+        _ store: StoreFile, entity: String? = nil, time: Double, largeData: LargeDataFolder? = nil
+    ) throws {
         self.store = store
+        self.largeData = largeData
         base = try store.read { try $0.head().revision }
         conversion = ImportConversion(store.schema, entity: entity, time: time, at: base)
     }
@@ -30,7 +36,10 @@ struct ImportBatch {
                     rejected[record.line] = problems
                     continue
                 }
-                if let other = lines[row.key] {
+                let missing = try missingBytes(of: row, reader)
+                if !missing.isEmpty {
+                    rejected[row.line] = missing
+                } else if let other = lines[row.key] {
                     rejected[row.line] = [ImportProblem("it has the id of line \(other)")]
                 } else {
                     lines[row.key] = row.line
@@ -39,6 +48,29 @@ struct ImportBatch {
             }
         }
     }
+
+    /// Returns a problem for each large value of a row whose bytes are neither in the store nor in
+    /// the folder.
+    private mutating func missingBytes(
+        of row: ImportRow, _ reader: borrowing StoreReader
+    ) throws -> [ImportProblem] {
+        let entity = store.schema.entities[row.key.entity]
+        if !store.schema.hasLargeValues || row.hasSameBody { return [] }
+        let values = try row.after.withUnsafeBytes { try RecordBody($0, of: entity).values() }
+        return try entity.largeValues(of: values).compactMap { property, value in
+            if try reader.hasBytes(of: value) { return nil }
+            if largeData?.contains(value) == true {
+                largeValues.insert(value)
+                return nil
+            }
+            return ImportProblem(
+                "\(property) is large data whose bytes the store does not have; export them, and "
+                    + "import them, with --large-data", property: property)
+        }
+    }
+
+    /// Writes the bytes of large data that the store does not have to it.
+    func loadLargeData() throws { try largeData?.load(largeValues, into: store) }
 
     /// Rejects rows that cannot be committed, until none is left.
     mutating func check() throws {

@@ -20,7 +20,8 @@ struct ImportCommand: StoreCommand {
             command line, each line names its own. An object whose id is in the store is updated: \
             values that the file does not contain are kept. One without an id is new. A list of \
             ids replaces the members of a relationship with links, in their order; an object that \
-            gets an owner without a position comes last among its members.
+            gets an owner without a position comes last among its members. The bytes of large data \
+            that the store does not have are read from the folder that export has written.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case csv, jsonl }
@@ -70,6 +71,11 @@ struct ImportCommand: StoreCommand {
 
     @Option(help: "Commits after each this many rows instead of once; earlier commits stay.")
     var batch: Int?
+
+    @Option(
+        help: "The folder with the bytes of large data, as export writes it.",
+        completion: .directory)
+    var largeData: String?
 
     @Flag(help: "Writes although the validators in code, which the tool lacks, cannot run.")
     var withoutValidators = false
@@ -145,7 +151,9 @@ struct ImportCommand: StoreCommand {
         let time = Date().timeIntervalSinceReferenceDate
         var isAtEnd = false
         while !isAtEnd, !tally.isStopped {
-            var batch = try ImportBatch(store, entity: entity, time: time)
+            var batch = try ImportBatch(
+                store, entity: entity, time: time,
+                largeData: largeData.map { LargeDataFolder(path: $0) })
             while !isAtEnd, batch.count < self.batch ?? .max {
                 let most = min(Self.chunkCount, (self.batch ?? .max) - batch.count)
                 var records: [ImportRecord] = []
@@ -185,6 +193,7 @@ struct ImportCommand: StoreCommand {
     ) throws -> Commit? {
         var attributes = CommitAttributes(author: author, label: label)
         attributes.metadata = [Commit.withoutValidatorsKey: "true"]
+        try batch.loadLargeData()
         do {
             return try ImportWork(batch: batch, attributes: attributes, time: time).commit()
         } catch is ImportWork.Overtaken {

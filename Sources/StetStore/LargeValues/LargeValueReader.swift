@@ -37,6 +37,13 @@ package struct LargeValueReader {
     }
 }
 
+extension StoreReader {
+    /// Returns whether the store has the bytes of a large value.
+    package func hasBytes(of value: LargeValue) throws -> Bool {
+        try file.projection.largeValues?.entry(value, in: transaction) != nil
+    }
+}
+
 /// Removes the large values to which nothing refers.
 struct LargeValueSweep {
     /// The time for which a value without references stays, in seconds: whoever has written its

@@ -3,7 +3,7 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// Large data in the tool, which moves digests: the bytes stay in their store.
+/// Large data in the tool: digests in the lines, and bytes in files of a folder.
 struct LargeDataToolTests {
     private let directory = TemporaryDirectory()
     private static let ann = "01900000-0000-7000-8000-000000000001"
@@ -16,21 +16,27 @@ struct LargeDataToolTests {
             at: directory.file(name), schema: try Schema(entities: [person]))
     }
 
-    private func importing(_ value: [UInt8], into file: StoreFile) throws -> Tool.Outcome {
+    private func write(_ bytes: [UInt8], to file: StoreFile) throws -> LargeValue {
+        let writer = try LargeValueWriter(file)
+        try bytes.withUnsafeBytes(writer.append)
+        return try writer.finish()
+    }
+
+    private func importing(
+        _ value: [UInt8], into file: StoreFile, _ options: String...
+    ) throws -> Tool.Outcome {
         let path = directory.file("lines.jsonl")
         let text =
             "{\"id\":\"\(Self.ann)\",\"photo\":\"\(Data(value).base64EncodedString())\"}\n"
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         return try Tool.Running(
-            ["import", file.path, "Person", path, "--without-validators"]
+            ["import", file.path, "Person", path, "--without-validators"] + options
         ).outcome()
     }
 
     @Test func digestsAreImportedWhereTheBytesAre() throws {
         let file = try store("first.stet")
-        let writer = try LargeValueWriter(file)
-        try [UInt8](repeating: 7, count: 100_000).withUnsafeBytes(writer.append)
-        let value = try writer.finish()
+        let value = try write([UInt8](repeating: 7, count: 100_000), to: file)
         let outcome = try importing(value.stored, into: file)
         #expect(outcome == Tool.Outcome(status: 0, output: "revision 1: 1 inserted\n"))
         let text = Data(value.stored).base64EncodedString()
@@ -44,11 +50,60 @@ struct LargeDataToolTests {
 
         let other = try store("second.stet")
         let refused = try importing(value.stored, into: other)
-        #expect(refused.status != 0)
-        #expect(refused.errors.contains("does not have the bytes"), "\(refused.errors)")
+        #expect(refused.status == 1)
+        #expect(
+            refused.output.hasPrefix(
+                "line 1: photo is large data whose bytes the store does not have; "),
+            "\(refused.output)")
         #expect(try other.head().revision == .zero)
         let none = try importing([1, 2, 3], into: file)
         #expect(none.status != 0)
         #expect(try file.head().revision == 1)
+    }
+
+    @Test(arguments: [0, 1, 100_000, 1_500_000])
+    func bytesAreExportedToAFolderAndImported(byteCount: Int) throws {
+        let first = try store("first.stet")
+        let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let value = try write(bytes, to: first)
+        #expect(try importing(value.stored, into: first).status == 0)
+        let folder = directory.file("photos")
+        for _ in 0..<2 {
+            #expect(try Tool.run("export", first.path, "--large-data", folder).status == 0)
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(names == [value.digest.hexadecimal])
+        let second = try store("second.stet")
+        let dry = try importing(
+            value.stored, into: second, "--large-data", folder, "--dry-run")
+        #expect(dry.status == 0)
+        #expect(try second.read { try !$0.hasBytes(of: value) })
+        let outcome = try importing(value.stored, into: second, "--large-data", folder)
+        #expect(outcome == Tool.Outcome(status: 0, output: "revision 1: 1 inserted\n"))
+        var read: [UInt8] = []
+        try LargeValueReader(second).read(value, 0..<byteCount) { read += $0 }
+        #expect(read == bytes)
+        #expect(try Tool.run("verify", second.path).status == 0)
+    }
+
+    @Test func aFileWithOtherBytesThanItsNameSaysIsRefused() throws {
+        let first = try store("first.stet")
+        let value = try write([1, 2, 3], to: first)
+        #expect(try importing(value.stored, into: first).status == 0)
+        let folder = directory.file("photos")
+        #expect(try Tool.run("export", first.path, "--large-data", folder).status == 0)
+        let file = "\(folder)/\(value.digest.hexadecimal)"
+        try Data([1, 2, 4]).write(to: URL(filePath: file))
+        let second = try store("second.stet")
+        let outcome = try importing(value.stored, into: second, "--large-data", folder)
+        #expect(outcome.status != 0)
+        #expect(outcome.errors.contains("has other bytes than"), "\(outcome.errors)")
+        #expect(try second.head().revision == .zero)
+        // One of another size is none.
+        try Data([1, 2]).write(to: URL(filePath: file))
+        let shorter = try importing(value.stored, into: second, "--large-data", folder)
+        #expect(shorter.status == 1)
+        #expect(try Tool.run("export", first.path, "--large-data", folder).status != 0)
+        #expect(try second.head().revision == .zero)
     }
 }
