@@ -115,7 +115,7 @@ struct QueryMaker {
     }
 
     private mutating func term(of sample: QuerySubject<Sample>) -> any AnyQueryTerm {
-        switch Int.random(in: 0..<29, using: &random) {
+        switch Int.random(in: 0..<30, using: &random) {
         case 0: return sample.term(0, .truth) { $0.flag }
         case 1, 2: return sample.term(1, .integer) { $0.number }
         case 3: return sample.term(2, .small) { $0.small }
@@ -137,6 +137,7 @@ struct QueryMaker {
         case 24: return sample.term(18, boxIDs) { $0.box }
         case 25: return sample.term(19, sampleIDs) { $0.next }
         case 26: return QueryTerm(node: .id(sample.node), kind: sampleIDs) { sample.find($0)?.id }
+        case 28: return sample.term(21, .large) { $0.file }
         case 27: return coalesced(folded(sample.term(9, .text) { $0.note }))
         default: return coalesced(sample.term(16, .real) { $0.weight })
         }

@@ -26,6 +26,8 @@ struct Sample {
     var box: ObjectID?
     var next: ObjectID?
     var parts: [Part]?
+    /// The stored form of large data.
+    var file: Data?
 
     /// The position among the samples of its box, which depends on its values.
     private var place: ListPosition {
@@ -42,6 +44,7 @@ struct Sample {
             Value(link, Value.url), .list(tags.map(Value.string)), Value(mark, Value.bool),
             Value(weight, Value.double), .int(key), Value(box) { .placed($0, place) },
             Value(next, Value.reference), Value(parts) { .list($0.map(\.value)) },
+            Value(file, Value.data),
         ]
     }
 }
@@ -176,7 +179,8 @@ struct QueryWorld {
             weight: random.chance(3) ? nil : random.pick(ValuePools.reals), key: Int(id.low),
             box: random.chance(4) ? nil : boxIDs.randomElement(using: &random),
             next: random.chance(3) ? nil : sampleIDs.randomElement(using: &random),
-            parts: Part.random(&random))
+            parts: Part.random(&random),
+            file: random.chance(3) ? nil : random.pick(ValuePools.largeData))
     }
 
     /// Changes some objects; with `dangling` references to a deleted object may remain.

@@ -69,6 +69,7 @@ enum QuerySchema {
         Property(name: "next", type: .reference, isOptional: true, target: "Sample"),
         Property(name: "parts", type: .list, elements: [.embedded], isOptional: true)
             .array(of: Part.elements),
+        Property(name: "file", type: .data, isOptional: true, isLarge: true),
     ]
 
     // MARK: Indexes

@@ -87,9 +87,11 @@ final class QueryStores {
         configuration.skipsSync = true
         configuration.mapByteCount = sizes.mapByteCount
         let environment = try Environment.open(at: path, configuration)
-        return try withExtendedLifetime(environment) {
+        let file = try withExtendedLifetime(environment) {
             try StoreFile.open(at: path, schema: schema, sizes)
         }
+        for value in LargeContents.few { try LargeContents.write(value, to: file) }
+        return file
     }
 
     private static func commit(

@@ -84,6 +84,13 @@ extension ValueKind<Data> {
         isLess: { $0.lexicographicallyPrecedes($1) })
 }
 
+extension ValueKind<Data> {
+    /// Large data in its stored form, which queries compare for equality only.
+    static let large = ValueKind(
+        value: Value.data, pool: ValuePools.largeData, isEqual: ==,
+        isLess: { $0.lexicographicallyPrecedes($1) }, isComparable: false)
+}
+
 extension ValueKind<UUID> {
     static let uuid = ValueKind(
         value: Value.uuid, pool: ValuePools.uuids, isEqual: ==,

@@ -1,4 +1,5 @@
 import Foundation
+import StetStore
 
 /// The values of objects and constants: few enough to coincide, and each a known source of errors.
 enum ValuePools {
@@ -55,6 +56,11 @@ enum ValuePools {
     static let names = ["", "one", "One", "two", "th\u{e9}", "the\u{301}", "three", long + "a"]
     static let texts =
         ["", "a", "A", "ab", "aB", "abc", "Abc", "b", "z"] + names + accents + joined + longTexts
+    static let largeData = LargeContents.few.compactMap { value -> Data? in
+        if case .data(let stored) = value { return stored }
+        return nil
+    }
+
     static let data: [Data] = [
         Data(), Data([0]), Data([0, 0]), Data([0, 255]), Data([1]), Data([255]),
         Data(repeating: 7, count: 600), Data(repeating: 7, count: 600) + [1],
