@@ -9,7 +9,6 @@ struct ImportBatch {
     private var lines: [ObjectKey: Int] = [:]
     /// The bytes of large data that the store does not have; nil when there are none.
     private let largeData: LargeDataFolder?
-    private var largeValues: Set<LargeValue> = []
     private let conversion: ImportConversion
     /// The last commit at the beginning of the batch.
     let base: Revision
@@ -51,26 +50,34 @@ struct ImportBatch {
 
     /// Returns a problem for each large value of a row whose bytes are neither in the store nor in
     /// the folder.
-    private mutating func missingBytes(
+    private func missingBytes(
         of row: ImportRow, _ reader: borrowing StoreReader
     ) throws -> [ImportProblem] {
-        let entity = store.schema.entities[row.key.entity]
-        if !store.schema.hasLargeValues || row.hasSameBody { return [] }
-        let values = try row.after.withUnsafeBytes { try RecordBody($0, of: entity).values() }
-        return try entity.largeValues(of: values).compactMap { property, value in
-            if try reader.hasBytes(of: value) { return nil }
-            if largeData?.contains(value) == true {
-                largeValues.insert(value)
-                return nil
-            }
+        try largeValues(of: row).compactMap { property, value in
+            if try reader.hasBytes(of: value) || largeData?.contains(value) == true { return nil }
             return ImportProblem(
                 "\(property) is large data whose bytes the store does not have; export them, and "
                     + "import them, with --large-data", property: property)
         }
     }
 
-    /// Writes the bytes of large data that the store does not have to it.
-    func loadLargeData() throws { try largeData?.load(largeValues, into: store) }
+    /// Returns the large data of a row, with the names of the properties.
+    private func largeValues(
+        of row: ImportRow
+    ) throws -> [(property: String, value: LargeValue)] {
+        if !store.schema.hasLargeValues || row.hasSameBody { return [] }
+        let entity = store.schema.entities[row.key.entity]
+        let values = try row.after.withUnsafeBytes { try RecordBody($0, of: entity).values() }
+        return entity.largeValues(of: values)
+    }
+
+    /// Writes the bytes of large data of the rows that the store does not have to it.
+    func loadLargeData() throws {
+        guard let largeData else { return }
+        for row in rows {
+            try largeData.load(Set(largeValues(of: row).map(\.value)), into: store)
+        }
+    }
 
     /// Rejects rows that cannot be committed, until none is left.
     mutating func check() throws {

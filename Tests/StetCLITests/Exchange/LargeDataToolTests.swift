@@ -86,6 +86,26 @@ struct LargeDataToolTests {
         #expect(try Tool.run("verify", second.path).status == 0)
     }
 
+    @Test func theBytesOfRejectedRowsAreNotImported() throws {
+        let first = try store("first.stet")
+        let value = try write([1, 2, 3], to: first)
+        #expect(try importing(value.stored, into: first).status == 0)
+        let folder = directory.file("photos")
+        #expect(try Tool.run("export", first.path, "--large-data", folder).status == 0)
+        let second = try store("second.stet")
+        let text = Data(value.stored).base64EncodedString()
+        let path = directory.file("rows.jsonl")
+        // The second row is rejected for the id of the first.
+        let rows = ["null", "\"\(text)\""].map { "{\"id\":\"\(Self.ann)\",\"photo\":\($0)}\n" }
+        try rows.joined().write(toFile: path, atomically: true, encoding: .utf8)
+        let outcome = try Tool.run(
+            "import", second.path, "Person", path, "--without-validators", "--skip-invalid",
+            "--large-data", folder)
+        #expect(outcome.output.contains("line 2: it has the id of line 1"), "\(outcome.output)")
+        #expect(try second.head().revision == 1)
+        #expect(try second.read { try !$0.hasBytes(of: value) })
+    }
+
     @Test func aFileWithOtherBytesThanItsNameSaysIsRefused() throws {
         let first = try store("first.stet")
         let value = try write([1, 2, 3], to: first)
