@@ -1,13 +1,19 @@
 /// The effect of a change set on the postings of indexes of words and of substrings.
 package struct TextEdits: Sendable {
-    /// The change of one posting; `bytes` contains its key, followed by the new posting.
+    /// The change of one posting.
     private struct Edit {
+        /// The number of its list.
+        let list: UInt32
+        /// The index of its object.
+        let object: UInt32
+        /// The place of the new posting in `bytes`.
         let start: Int
-        let keyByteCount: Int
-        /// The number of bytes of the new posting; nil when it is removed.
-        let postingByteCount: Int?
+        /// The number of bytes of the new posting; -1 when it is removed.
+        let byteCount: Int
     }
 
+    private var lists = TextLists()
+    private var objects: [ObjectID] = []
     private var bytes: [UInt8] = []
     private var edits: [Edit] = []
     /// The changes of the totals of indexes, by their numbers.
@@ -16,29 +22,25 @@ package struct TextEdits: Sendable {
     package init() {}
 
     /// The approximate number of bytes in memory.
-    package var byteCount: Int { bytes.count }
+    package var byteCount: Int {
+        lists.bytes.count + bytes.count + edits.count * MemoryLayout<Edit>.stride
+    }
     package var isEmpty: Bool { edits.isEmpty && totals.isEmpty }
     /// The number of postings that change.
     package var count: Int { edits.count }
 
-    /// Returns the key of a posting: the place of its list, and the object.
-    func key(_ offset: Int) -> ArraySlice<UInt8> {
-        let edit = edits[offset]
-        return bytes[edit.start..<edit.start + edit.keyByteCount]
-    }
+    /// Returns the number of the list of a posting.
+    func list(_ offset: Int) -> Int { Int(edits[offset].list) }
 
-    /// Returns the place of the list of a posting.
-    func list(_ offset: Int) -> ArraySlice<UInt8> { key(offset).dropLast(TextKey.idByteCount) }
+    /// Returns the place of the list with a number.
+    func place(ofList number: Int) -> ArraySlice<UInt8> { lists[number] }
 
-    func id(_ offset: Int) -> ObjectID {
-        key(offset).suffix(TextKey.idByteCount).withUnsafeBytes { ObjectID(bytes: $0) }
-    }
+    func id(_ offset: Int) -> ObjectID { objects[Int(edits[offset].object)] }
 
     /// Returns the new posting; nil when it is removed.
     func posting(_ offset: Int) -> ArraySlice<UInt8>? {
         let edit = edits[offset]
-        let start = edit.start + edit.keyByteCount
-        return edit.postingByteCount.map { bytes[start..<start + $0] }
+        return edit.byteCount < 0 ? nil : bytes[edit.start..<edit.start + edit.byteCount]
     }
 
     // MARK: Collecting
@@ -52,36 +54,52 @@ package struct TextEdits: Sendable {
         change.objectCount = (after == nil ? 0 : 1) - (before == nil ? 0 : 1)
         change.wordCount = (after?.count ?? 0) - (before?.count ?? 0)
         if change != TextTotals() {
-            totals[number] = (totals[number] ?? TextTotals()) + change
+            totals[number, default: TextTotals()] += change
         }
-        guard let before else {
-            after?.forEachPosting { append(number, $0, id, $1) }
-            return
+        let old = before?.postings(ofIndex: number, in: &lists) ?? TextPostings()
+        let new = after?.postings(ofIndex: number, in: &lists) ?? TextPostings()
+        objects.append(id)
+        var (oldOffset, newOffset) = (0, 0)
+        while oldOffset < old.count || newOffset < new.count {
+            let oldList = oldOffset < old.count ? old.list(oldOffset) : .max
+            let newList = newOffset < new.count ? new.list(newOffset) : .max
+            if newList > oldList {
+                append(oldList, nil)
+            } else if newList < oldList || old.posting(oldOffset) != new.posting(newOffset) {
+                append(newList, new.posting(newOffset))
+            }
+            if oldList <= newList { oldOffset += 1 }
+            if newList <= oldList { newOffset += 1 }
         }
-        var old: [ArraySlice<UInt8>: [UInt8]] = [:]
-        before.forEachPosting { old[$0] = $1 }
-        after?.forEachPosting { word, posting in
-            if old.removeValue(forKey: word) != posting { append(number, word, id, posting) }
-        }
-        for word in old.keys { append(number, word, id, nil) }
     }
 
-    private mutating func append(
-        _ number: Int, _ word: ArraySlice<UInt8>, _ id: ObjectID, _ posting: [UInt8]?
-    ) {
-        let start = bytes.count
-        TextKey.append(number, word, to: &bytes)
-        id.append(to: &bytes)
+    private mutating func append(_ list: Int, _ posting: ArraySlice<UInt8>?) {
         edits.append(
             Edit(
-                start: start, keyByteCount: bytes.count - start, postingByteCount: posting?.count))
+                list: UInt32(list), object: UInt32(objects.count - 1), start: bytes.count,
+                byteCount: posting?.count ?? -1))
         if let posting { bytes += posting }
     }
 
-    /// Sorts edits that were collected in the order of their objects.
+    /// Sorts edits that were collected in the order of their objects: by their lists, in which
+    /// they keep that order.
     package mutating func sort() {
-        let parts = edits.map { $0.start..<$0.start + $0.keyByteCount - TextKey.idByteCount }
-        edits = ByteOrder.sorted(bytes, parts).map { edits[$0] }
+        // The end of each list's edits first, and the place of its next edit then.
+        var places = [Int](repeating: 0, count: lists.count)
+        for edit in edits { places[Int(edit.list)] += 1 }
+        var start = 0
+        for list in lists.sorted() {
+            let count = places[list]
+            places[list] = start
+            start += count
+        }
+        edits = [Edit](unsafeUninitializedCapacity: edits.count) { sorted, count in
+            for edit in edits {
+                (sorted.baseAddress! + places[Int(edit.list)]).initialize(to: edit)
+                places[Int(edit.list)] += 1
+            }
+            count = edits.count
+        }
     }
 }
 
@@ -92,10 +110,9 @@ package struct TextTotals: Hashable, Sendable {
     /// The number of words, or of different trigrams, of all objects.
     package var wordCount = 0
 
-    static func + (one: TextTotals, other: TextTotals) -> TextTotals {
-        TextTotals(
-            objectCount: one.objectCount &+ other.objectCount,
-            wordCount: one.wordCount &+ other.wordCount)
+    static func += (one: inout TextTotals, other: TextTotals) {
+        one.objectCount &+= other.objectCount
+        one.wordCount &+= other.wordCount
     }
 }
 
@@ -115,17 +132,26 @@ package enum TextKey {
     /// Returns the beginning of the keys of a word, or of all words that begin with it.
     package static func list(_ number: Int, _ word: [UInt8], isPrefix: Bool = false) -> [UInt8] {
         var key: [UInt8] = []
-        append(number, word[...], to: &key)
+        word.withUnsafeBytes { append(number, $0, to: &key) }
         if isPrefix { key.removeLast() }
         return key
     }
 
-    static func append(_ number: Int, _ word: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
+    static func append(_ number: Int, _ word: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         bytes.append(UInt8(truncatingIfNeeded: number >> 8))
         bytes.append(UInt8(truncatingIfNeeded: number))
         bytes.append(postings)
-        bytes += word
+        bytes.append(contentsOf: word)
         bytes.append(end)
+    }
+
+    /// Returns whether the key of a list is that of a word in an index.
+    static func isList(
+        _ key: UnsafeRawBufferPointer, of word: UnsafeRawBufferPointer, _ number: Int
+    ) -> Bool {
+        key.count == word.count + 4 && key[0] == UInt8(truncatingIfNeeded: number >> 8)
+            && key[1] == UInt8(truncatingIfNeeded: number)
+            && UnsafeRawBufferPointer(rebasing: key[3..<key.count - 1]).compare(word) == 0
     }
 
     /// Returns the key without the object of a chunk.
@@ -139,5 +165,17 @@ package enum TextKey {
             end + 1 == key.count || end + 1 + idByteCount == key.count
         else { throw DecodingFailure("a key of an index of words that is malformed") }
         return UnsafeRawBufferPointer(rebasing: key[...end])
+    }
+
+    /// Returns the first object of a chunk that is not the first one of its list.
+    ///
+    /// - Throws: `DecodingFailure` when the key is too short.
+    static func id(
+        of key: UnsafeRawBufferPointer, in list: [UInt8]
+    ) throws(DecodingFailure) -> ObjectID {
+        guard key.count == list.count + idByteCount else {
+            throw DecodingFailure("a key of an index of words that is malformed")
+        }
+        return ObjectID(bytes: UnsafeRawBufferPointer(rebasing: key[list.count...]))
     }
 }

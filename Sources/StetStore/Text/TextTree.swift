@@ -40,7 +40,8 @@ package struct TextTree: Sendable {
     /// Applies sorted edits.
     package func apply(_ edits: TextEdits, in transaction: borrowing WriteTransaction) throws {
         for (number, change) in edits.totals.sorted(by: { $0.key < $1.key }) {
-            let totals = try self.totals(number, in: transaction.reading) + change
+            var totals = try self.totals(number, in: transaction.reading)
+            totals += change
             guard totals.objectCount >= 0, totals.wordCount >= 0 else {
                 throw DecodingFailure("an index of words with fewer words than none")
             }
@@ -57,7 +58,8 @@ package struct TextTree: Sendable {
             let list = edits.list(start)
             var end = start + 1
             while end < edits.count, edits.list(end) == list { end += 1 }
-            try writer.apply(edits, start..<end, Array(list), in: transaction)
+            try writer.apply(
+                edits, start..<end, Array(edits.place(ofList: list)), in: transaction)
             start = end
         }
     }
@@ -105,7 +107,9 @@ private struct TextListWriter: ~Copyable {
     ) throws {
         var place = range.lowerBound
         while place < range.upperBound {
-            let found = try cursor.seekBackwards(Array(edits.key(place)))
+            var key = list
+            edits.id(place).append(to: &key)
+            let found = try cursor.seekBackwards(key)
             let chunk = found.flatMap { $0.key.starts(with: list) ? $0 : nil }
             let chunkKey = chunk.map { Array($0.key) }
             merged.removeAll()
@@ -113,12 +117,9 @@ private struct TextListWriter: ~Copyable {
             let follower = try chunk == nil ? cursor.seek(list) : cursor.next()
             let bound = follower.flatMap { $0.key.starts(with: list) ? $0 : nil }
             let boundKey = bound.map { Array($0.key) }
+            let boundID = try bound.map { try TextKey.id(of: $0.key, in: list) }
             var end = place
-            while end < range.upperBound,
-                boundKey.map({ edits.key(end).lexicographicallyPrecedes($0) }) ?? true
-            {
-                end += 1
-            }
+            while end < range.upperBound, boundID.map({ edits.id(end) < $0 }) ?? true { end += 1 }
             // A key of an object is never that of a chunk before it.
             guard end > place else { throw DecodingFailure("a list of words out of order") }
             merged.apply(edits, place..<end)

@@ -57,11 +57,15 @@ package struct TextTrigrams: TextTerms {
         return bytes
     }
 
-    /// Calls `body` with each trigram; a posting has no bytes.
-    package func forEachPosting(
-        _ body: (_ term: ArraySlice<UInt8>, _ posting: [UInt8]) -> Void
-    ) {
-        for trigram in trigrams { body(Self.term(trigram)[...], []) }
+    /// Returns the postings, which have no bytes.
+    package func postings(ofIndex number: Int, in lists: inout TextLists) -> TextPostings {
+        var numbers = trigrams.map { trigram in
+            Self.term(trigram).withUnsafeBytes { lists.number(number, $0) }
+        }
+        numbers.sort()
+        var postings = TextPostings()
+        for number in numbers { postings.append(number) { _ in } }
+        return postings
     }
 
     // MARK: Folding

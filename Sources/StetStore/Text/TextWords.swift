@@ -24,6 +24,8 @@ package struct TextWords: TextTerms {
     package mutating func append(
         _ text: UnsafeRawBufferPointer, attribute: Int, language: TextLanguage? = nil
     ) {
+        bytes.reserveCapacity(bytes.count + text.count)
+        words.reserveCapacity(words.count + text.count / 6)
         var position = 0
         TextTokenizer.forEachWord(in: text) { word, place in
             let start = bytes.count
@@ -105,42 +107,50 @@ package struct TextWords: TextTerms {
                 && forms.match(bytes[word.end..<word.otherEnd], at: offset))
     }
 
-    /// Calls `body` with each different form of words, in the order of their bytes, and with the
-    /// bytes of its posting.
+    /// Returns the postings of the different forms of words.
     ///
     /// The bytes are the number of words of the object, and the positions of the word in each
     /// attribute as differences; 0 leads to the next attribute.
-    package func forEachPosting(
-        _ body: (_ word: ArraySlice<UInt8>, _ posting: [UInt8]) -> Void
-    ) {
-        // The forms in the order of their positions, which those with equal bytes keep.
-        var forms: [(bytes: Range<Int>, word: Int)] = []
+    package func postings(ofIndex number: Int, in lists: inout TextLists) -> TextPostings {
+        // The list and the index of the word of each form, in one number.
+        var forms: [UInt64] = []
         forms.reserveCapacity(words.count)
-        for (index, word) in words.enumerated() {
-            forms.append((word.start..<word.end, index))
-            if word.otherEnd > word.end { forms.append((word.end..<word.otherEnd, index)) }
-        }
-        let order = ByteOrder.sorted(bytes, forms.map(\.bytes))
-        var posting: [UInt8] = []
-        var place = 0
-        while place < order.count {
-            let term = bytes[forms[order[place]].bytes]
-            posting.removeAll(keepingCapacity: true)
-            posting.append(varint: UInt64(words.count))
-            var (attribute, last) = (0, -1)
-            while place < order.count {
-                let form = forms[order[place]]
-                guard bytes[form.bytes] == term else { break }
-                let word = words[form.word]
-                while attribute < word.attribute {
-                    posting.append(0)
-                    (attribute, last) = (attribute + 1, -1)
-                }
-                posting.append(varint: UInt64(word.position - last))
-                last = word.position
-                place += 1
+        bytes.withUnsafeBytes { bytes in
+            func append(_ form: Range<Int>, _ index: Int) {
+                let list = lists.number(number, UnsafeRawBufferPointer(rebasing: bytes[form]))
+                forms.append(UInt64(list) << 32 | UInt64(index))
             }
-            body(term, posting)
+            for (index, word) in words.enumerated() {
+                append(word.start..<word.end, index)
+                if word.otherEnd > word.end { append(word.end..<word.otherEnd, index) }
+            }
+        }
+        forms.sort()
+        var postings = TextPostings()
+        postings.reserveCapacity(forms.count, byteCount: forms.count * 2)
+        var place = 0
+        while place < forms.count {
+            let list = forms[place] >> 32
+            var end = place + 1
+            while end < forms.count, forms[end] >> 32 == list { end += 1 }
+            postings.append(Int(list)) { append(forms[place..<end], to: &$0) }
+            place = end
+        }
+        return postings
+    }
+
+    /// Appends the posting of the forms of one word.
+    private func append(_ forms: ArraySlice<UInt64>, to posting: inout [UInt8]) {
+        posting.append(varint: UInt64(words.count))
+        var (attribute, last) = (0, -1)
+        for form in forms {
+            let word = words[Int(form & UInt64(UInt32.max))]
+            while attribute < word.attribute {
+                posting.append(0)
+                (attribute, last) = (attribute + 1, -1)
+            }
+            posting.append(varint: UInt64(word.position - last))
+            last = word.position
         }
     }
 }

@@ -31,6 +31,7 @@ struct TextVerification {
     private(set) var problems: [String] = []
 
     init(_ verification: borrowing Verification) throws {
+        var lists = TextLists()
         for index in verification.file.schema.indexes where index.index.hasLists {
             let entity = verification.file.schema.entities[index.entity]
             if let problem = index.index.problemOfVersion(in: entity) {
@@ -50,8 +51,9 @@ struct TextVerification {
                 expected.totals.objectCount += 1
                 expected.totals.wordCount += terms.count
                 var missing = Missing()
-                terms.forEachPosting { term, posting in
-                    let list = Self.hash(TextKey.list(index.number, Array(term)))
+                let postings = terms.postings(ofIndex: index.number, in: &lists)
+                postings.forEach(in: lists) { list, posting in
+                    let list = Self.hash(list)
                     missing.count += 1
                     missing.sum &+= posting.withUnsafeBytes { Self.hash($0, in: list) }
                 }
@@ -62,7 +64,7 @@ struct TextVerification {
         }
     }
 
-    private static func hash(_ list: [UInt8]) -> UInt64 {
+    private static func hash(_ list: ArraySlice<UInt8>) -> UInt64 {
         list.withUnsafeBytes { Checksum.hash($0, seed: 0) }
     }
 
@@ -101,7 +103,7 @@ struct TextVerification {
         _ name: String
     ) throws {
         let list = Array(try TextKey.list(of: key))
-        if list != last.list { last = (list, Self.hash(list), .none) }
+        if list != last.list { last = (list, Self.hash(list[...]), .none) }
         var first = ObjectID.none
         if key.count > list.count {
             first = ObjectID(bytes: UnsafeRawBufferPointer(rebasing: key[list.count...]))
