@@ -10,6 +10,11 @@ struct IndexBuild {
     /// The number of objects in a batch; a smaller total is left to the transaction of the
     /// migration itself.
     static let batchCount = 10_000
+    /// The number of objects in a batch when all indexes are of words or substrings: their entries
+    /// are sorted before they are written, and a batch ends with `textByteCount` bytes of them.
+    static let textBatchCount = 100_000
+    /// The number of bytes of postings that are written at once.
+    static let textByteCount = 16 << 20
 
     /// The progress of the build, as the store keeps it.
     struct Progress {
@@ -104,7 +109,7 @@ struct IndexBuild {
         progress.entity = entity
         let writer = try MigrationWriter(migration, after: history, journal, in: transaction)
         let batch = try writer.addEntries(
-            ofEntity: entity, after: progress.last, limit: Self.batchCount, in: transaction)
+            ofEntity: entity, after: progress.last, in: transaction)
         if batch.isLast {
             progress.entity = EntityNumber(index: entity.index + 1)
             progress.last = .none

@@ -145,6 +145,7 @@ struct MigrationWriter {
             try forEachRecord(ofEntity: entity, in: transaction) { id, body in
                 let body = try RecordBody(body, of: upcast.to)
                 for index in built { try add(id, body, to: index, &texts, in: transaction) }
+                if texts.byteCount >= IndexBuild.textByteCount { try put(&texts, in: transaction) }
                 return true
             }
             try put(&texts, in: transaction)
@@ -160,15 +161,17 @@ struct MigrationWriter {
     ///
     /// - Throws: as `write`.
     func addEntries(
-        ofEntity entity: EntityNumber, after last: ObjectID, limit: Int,
+        ofEntity entity: EntityNumber, after last: ObjectID,
         in transaction: borrowing WriteTransaction
     ) throws -> (count: Int, last: ObjectID, isLast: Bool) {
         let built = addedIndexes(ofEntity: entity)
+        let limit =
+            built.allSatisfy(\.index.hasLists) ? IndexBuild.textBatchCount : IndexBuild.batchCount
         var done = (count: 0, last: last, isLast: true)
         var texts = TextEdits()
         try forEachRecord(ofEntity: entity, from: last, in: transaction) { id, new in
             if id == last { return true }
-            if done.count == limit {
+            if done.count == limit || texts.byteCount >= IndexBuild.textByteCount {
                 done.isLast = false
                 return false
             }
@@ -236,9 +239,6 @@ struct MigrationWriter {
 
     // MARK: Indexes
 
-    /// The number of bytes of postings that are written at once.
-    private static let textByteCount = 16 << 20
-
     /// Writes the collected postings.
     private func put(
         _ texts: inout TextEdits, in transaction: borrowing WriteTransaction
@@ -264,9 +264,7 @@ struct MigrationWriter {
     ) throws {
         guard let indexes else { return }
         if index.index.hasLists {
-            texts.append(index.number, id, nil, try index.index.terms(of: body))
-            if texts.byteCount >= Self.textByteCount { try put(&texts, in: transaction) }
-            return
+            return texts.append(index.number, id, nil, try index.index.terms(of: body))
         }
         var values: [UInt8] = []
         let hasNull = try index.index.append(body, to: &values)

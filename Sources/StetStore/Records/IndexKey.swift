@@ -76,9 +76,10 @@ extension EntityIndex {
     func words(of body: RecordBody) throws -> TextWords {
         try checkVersion(in: body.entity)
         var words = TextWords()
-        for (attribute, part) in parts.enumerated() {
-            guard case .bytes(let text)? = try body.cell(part.slot) else { continue }
-            words.append(text, attribute: attribute, language: part.language)
+        // A loop over the parts would copy them.
+        for place in parts.indices {
+            guard case .bytes(let text)? = try body.cell(parts[place].slot) else { continue }
+            words.append(text, attribute: place, language: parts[place].language)
         }
         return words
     }

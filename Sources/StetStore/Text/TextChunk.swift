@@ -54,31 +54,52 @@ package struct TextChunk {
 }
 
 /// Forms the value of a chunk.
-struct TextChunkWriter {
-    private var bytes = [UInt8](repeating: 0, count: TextChunk.headerByteCount)
+struct TextChunkWriter: ~Copyable {
+    private var buffer = ByteBuffer()
     private var last = ObjectID.none
 
-    var byteCount: Int { bytes.count }
-    var isEmpty: Bool { bytes.count == TextChunk.headerByteCount }
+    init() { removeAll() }
 
-    mutating func append(_ id: ObjectID, _ posting: ArraySlice<UInt8>) {
-        bytes.append(varint: id.high &- last.high)
-        if id.high == last.high {
-            bytes.append(varint: id.low &- last.low)
-        } else {
-            withUnsafeBytes(of: id.low.littleEndian) { bytes.append(contentsOf: $0) }
-        }
-        last = id
-        bytes.append(varint: UInt64(posting.count))
-        bytes += posting
+    var byteCount: Int { buffer.count }
+    var isEmpty: Bool { buffer.count == TextChunk.headerByteCount }
+
+    mutating func removeAll() {
+        buffer.count = TextChunk.headerByteCount
+        last = .none
     }
 
+    mutating func append(_ id: ObjectID, _ posting: UnsafeRawBufferPointer) {
+        buffer.append(varint: id.high &- last.high)
+        if id.high == last.high {
+            buffer.append(varint: id.low &- last.low)
+        } else {
+            buffer.append(id.low)
+        }
+        last = id
+        buffer.append(varint: UInt64(posting.count))
+        buffer.append(posting)
+    }
+
+    /// Writes the chunk; its checksum takes the first bytes.
     func put(at key: [UInt8], in table: Table, _ transaction: borrowing WriteTransaction) throws {
         try key.withUnsafeBytes { key in
-            let value = try transaction.reserve(bytes.count, for: key, in: table)
-            value.copyBytes(from: bytes)
+            let value = try transaction.reserve(buffer.count, for: key, in: table)
+            value.copyMemory(from: buffer.bytes)
             let checksum = TextChunk.checksum(of: UnsafeRawBufferPointer(value), at: key)
             value.storeBytes(of: checksum.littleEndian, as: UInt32.self)
         }
+    }
+}
+
+extension ByteBuffer {
+    /// Appends a number as `Array.append(varint:)` does.
+    fileprivate mutating func append(varint number: UInt64) {
+        reserve(10)
+        var rest = number
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
     }
 }

@@ -1,7 +1,7 @@
 /// The effect of a change set on the postings of indexes of words and of substrings.
 package struct TextEdits: Sendable {
     /// The change of one posting.
-    private struct Edit {
+    fileprivate struct Edit {
         /// The number of its list.
         let list: UInt32
         /// The index of its object.
@@ -18,6 +18,9 @@ package struct TextEdits: Sendable {
     private var edits: [Edit] = []
     /// The changes of the totals of indexes, by their numbers.
     private(set) var totals: [Int: TextTotals] = [:]
+    /// Memory for the postings of the object whose change is recorded.
+    private var before = TextPostings()
+    private var after = TextPostings()
 
     package init() {}
 
@@ -29,18 +32,47 @@ package struct TextEdits: Sendable {
     /// The number of postings that change.
     package var count: Int { edits.count }
 
-    /// Returns the number of the list of a posting.
-    func list(_ offset: Int) -> Int { Int(edits[offset].list) }
+    /// Calls `body` with each list of which postings change, and their changes.
+    func forEachList(
+        _ body: (_ place: ArraySlice<UInt8>, _ changes: Changes) throws -> Void
+    ) rethrows {
+        try edits.withUnsafeBufferPointer { edits in
+            try objects.withUnsafeBufferPointer { objects in
+                try bytes.withUnsafeBytes { bytes in
+                    var start = 0
+                    while start < edits.count {
+                        let list = edits[start].list
+                        var end = start + 1
+                        while end < edits.count, edits[end].list == list { end += 1 }
+                        try body(
+                            lists[Int(list)],
+                            Changes(
+                                edits: UnsafeBufferPointer(rebasing: edits[start..<end]),
+                                objects: objects, bytes: bytes))
+                        start = end
+                    }
+                }
+            }
+        }
+    }
 
-    /// Returns the place of the list with a number.
-    func place(ofList number: Int) -> ArraySlice<UInt8> { lists[number] }
+    /// The changes of the postings of one list, by ascending id.
+    struct Changes {
+        fileprivate let edits: UnsafeBufferPointer<Edit>
+        fileprivate let objects: UnsafeBufferPointer<ObjectID>
+        fileprivate let bytes: UnsafeRawBufferPointer
 
-    func id(_ offset: Int) -> ObjectID { objects[Int(edits[offset].object)] }
+        var count: Int { edits.count }
 
-    /// Returns the new posting; nil when it is removed.
-    func posting(_ offset: Int) -> ArraySlice<UInt8>? {
-        let edit = edits[offset]
-        return edit.byteCount < 0 ? nil : bytes[edit.start..<edit.start + edit.byteCount]
+        func id(_ offset: Int) -> ObjectID { objects[Int(edits[offset].object)] }
+
+        /// Returns the new posting; nil when it is removed.
+        func posting(_ offset: Int) -> UnsafeRawBufferPointer? {
+            let edit = edits[offset]
+            if edit.byteCount < 0 { return nil }
+            return UnsafeRawBufferPointer(
+                rebasing: bytes[edit.start..<edit.start + edit.byteCount])
+        }
     }
 
     // MARK: Collecting
@@ -56,29 +88,47 @@ package struct TextEdits: Sendable {
         if change != TextTotals() {
             totals[number, default: TextTotals()] += change
         }
-        let old = before?.postings(ofIndex: number, in: &lists) ?? TextPostings()
-        let new = after?.postings(ofIndex: number, in: &lists) ?? TextPostings()
         objects.append(id)
-        var (oldOffset, newOffset) = (0, 0)
-        while oldOffset < old.count || newOffset < new.count {
-            let oldList = oldOffset < old.count ? old.list(oldOffset) : .max
-            let newList = newOffset < new.count ? new.list(newOffset) : .max
-            if newList > oldList {
-                append(oldList, nil)
-            } else if newList < oldList || old.posting(oldOffset) != new.posting(newOffset) {
-                append(newList, new.posting(newOffset))
-            }
-            if oldList <= newList { oldOffset += 1 }
-            if newList <= oldList { newOffset += 1 }
+        self.before.removeAll()
+        self.after.removeAll()
+        before?.append(to: &self.before, number, &lists)
+        after?.append(to: &self.after, number, &lists)
+        if before == nil { appendAll() } else { appendDifferences() }
+    }
+
+    /// Records all postings of a new object.
+    private mutating func appendAll() {
+        let first = bytes.count
+        bytes += after.bytes
+        var start = 0
+        for (list, end) in after.entries {
+            append(list, first + start, end - start)
+            start = end
         }
     }
 
-    private mutating func append(_ list: Int, _ posting: ArraySlice<UInt8>?) {
+    private mutating func appendDifferences() {
+        var (old, new) = (0, 0)
+        while old < before.count || new < after.count {
+            let oldList = old < before.count ? before.list(old) : .max
+            let newList = new < after.count ? after.list(new) : .max
+            if newList > oldList {
+                append(oldList, bytes.count, -1)
+            } else if newList < oldList || before.posting(old) != after.posting(new) {
+                let posting = after.posting(new)
+                append(newList, bytes.count, posting.count)
+                bytes += posting
+            }
+            if oldList <= newList { old += 1 }
+            if newList <= oldList { new += 1 }
+        }
+    }
+
+    private mutating func append(_ list: Int, _ start: Int, _ byteCount: Int) {
         edits.append(
             Edit(
-                list: UInt32(list), object: UInt32(objects.count - 1), start: bytes.count,
-                byteCount: posting?.count ?? -1))
-        if let posting { bytes += posting }
+                list: UInt32(list), object: UInt32(objects.count - 1), start: start,
+                byteCount: byteCount))
     }
 
     /// Sorts edits that were collected in the order of their objects: by their lists, in which

@@ -3,15 +3,17 @@ package protocol TextTerms {
     /// The number of parts, which is added to the totals of the index.
     var count: Int { get }
 
-    /// Returns the postings of the different parts for an index with a number.
-    func postings(ofIndex number: Int, in lists: inout TextLists) -> TextPostings
+    /// Adds the postings of the different parts for an index with a number.
+    func append(to postings: inout TextPostings, _ number: Int, _ lists: inout TextLists)
 }
 
 /// The postings of one object, in the order of the numbers of their lists.
-package struct TextPostings {
-    private var bytes: [UInt8] = []
+package struct TextPostings: Sendable {
+    private(set) var bytes: [UInt8] = []
     /// The lists, and the ends of the postings in `bytes`.
-    private var entries: [(list: Int, end: Int)] = []
+    private(set) var entries: [(list: Int, end: Int)] = []
+    /// Memory in which the terms of an object are sorted.
+    var order: [UInt64] = []
 
     package init() {}
 
@@ -25,9 +27,9 @@ package struct TextPostings {
         bytes[(offset == 0 ? 0 : entries[offset - 1].end)..<entries[offset].end]
     }
 
-    mutating func reserveCapacity(_ count: Int, byteCount: Int) {
-        entries.reserveCapacity(count)
-        bytes.reserveCapacity(byteCount)
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
     }
 
     /// Adds a posting to a list with a greater number than those before; `write` appends its bytes.

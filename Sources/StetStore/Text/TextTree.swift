@@ -53,14 +53,8 @@ package struct TextTree: Sendable {
         }
         if edits.count == 0 { return }
         var writer = TextListWriter(table, try transaction.reading.cursor(in: table))
-        var start = 0
-        while start < edits.count {
-            let list = edits.list(start)
-            var end = start + 1
-            while end < edits.count, edits.list(end) == list { end += 1 }
-            try writer.apply(
-                edits, start..<end, Array(edits.place(ofList: list)), in: transaction)
-            start = end
+        try edits.forEachList { place, changes in
+            try writer.apply(changes, to: Array(place), in: transaction)
         }
     }
 }
@@ -100,15 +94,14 @@ private struct TextListWriter: ~Copyable {
         self.cursor = cursor
     }
 
-    /// Applies the edits of one word.
+    /// Applies the changes of one list.
     mutating func apply(
-        _ edits: TextEdits, _ range: Range<Int>, _ list: [UInt8],
-        in transaction: borrowing WriteTransaction
+        _ changes: TextEdits.Changes, to list: [UInt8], in transaction: borrowing WriteTransaction
     ) throws {
-        var place = range.lowerBound
-        while place < range.upperBound {
+        var place = 0
+        while place < changes.count {
             var key = list
-            edits.id(place).append(to: &key)
+            changes.id(place).append(to: &key)
             let found = try cursor.seekBackwards(key)
             let chunk = found.flatMap { $0.key.starts(with: list) ? $0 : nil }
             let chunkKey = chunk.map { Array($0.key) }
@@ -119,10 +112,10 @@ private struct TextListWriter: ~Copyable {
             let boundKey = bound.map { Array($0.key) }
             let boundID = try bound.map { try TextKey.id(of: $0.key, in: list) }
             var end = place
-            while end < range.upperBound, boundID.map({ edits.id(end) < $0 }) ?? true { end += 1 }
+            while end < changes.count, boundID.map({ changes.id(end) < $0 }) ?? true { end += 1 }
             // A key of an object is never that of a chunk before it.
             guard end > place else { throw DecodingFailure("a list of words out of order") }
-            merged.apply(edits, place..<end)
+            merged.apply(changes, place..<end)
             place = end
             var swallowed: [UInt8]?
             if let bound, merged.isSmall(with: bound.value.count) {
@@ -136,14 +129,15 @@ private struct TextListWriter: ~Copyable {
 }
 
 /// The postings of the chunks to be written.
-private struct MergedPostings {
-    private var bytes: [UInt8] = []
+private struct MergedPostings: ~Copyable {
+    private var bytes = ByteBuffer()
     private var postings: [(id: ObjectID, bytes: Range<Int>)] = []
     /// True when all edits come after the existing postings.
     private var isAppended = false
+    private var chunk = TextChunkWriter()
 
     mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
+        bytes.count = 0
         postings.removeAll(keepingCapacity: true)
         isAppended = false
     }
@@ -154,26 +148,26 @@ private struct MergedPostings {
         while let (id, posting) = try stored.next() { append(id, posting) }
     }
 
-    private mutating func append(_ id: ObjectID, _ posting: some Collection<UInt8>) {
+    private mutating func append(_ id: ObjectID, _ posting: UnsafeRawBufferPointer) {
         let start = bytes.count
-        bytes.append(contentsOf: posting)
+        bytes.append(posting)
         postings.append((id, start..<bytes.count))
     }
 
-    mutating func apply(_ edits: TextEdits, _ range: Range<Int>) {
+    mutating func apply(_ changes: TextEdits.Changes, _ range: Range<Int>) {
         let stored = postings
         postings.removeAll(keepingCapacity: true)
         var rest = stored[...]
         for offset in range {
-            let id = edits.id(offset)
+            let id = changes.id(offset)
             while let next = rest.first, next.id < id {
                 postings.append(next)
                 rest.removeFirst()
             }
             if rest.first?.id == id { rest.removeFirst() }
-            if let posting = edits.posting(offset) { append(id, posting) }
+            if let posting = changes.posting(offset) { append(id, posting) }
         }
-        isAppended = stored.last.map { $0.id < edits.id(range.lowerBound) } ?? true
+        isAppended = stored.last.map { $0.id < changes.id(range.lowerBound) } ?? true
         postings += rest
     }
 
@@ -189,7 +183,7 @@ private struct MergedPostings {
 
     /// Writes the postings in place of a chunk, as one or more chunks: of about the same size, or
     /// full where objects were appended, because more will probably follow.
-    func write(
+    mutating func write(
         over key: [UInt8]?, _ list: [UInt8], in table: Table,
         _ transaction: borrowing WriteTransaction
     ) throws {
@@ -202,15 +196,15 @@ private struct MergedPostings {
         // Never splits what is small: it may contain a swallowed chunk, whose key is removed.
         let target = count <= 1 ? .max : isAppended ? limit : byteCount / count
         var next = key ?? list
-        var chunk = TextChunkWriter()
+        chunk.removeAll()
         for (id, range) in postings {
             if !chunk.isEmpty, chunk.byteCount + range.count > target {
                 try chunk.put(at: next, in: table, transaction)
-                chunk = TextChunkWriter()
+                chunk.removeAll()
                 next = list
                 id.append(to: &next)
             }
-            chunk.append(id, bytes[range])
+            chunk.append(id, UnsafeRawBufferPointer(rebasing: bytes.bytes[range]))
         }
         try chunk.put(at: next, in: table, transaction)
     }

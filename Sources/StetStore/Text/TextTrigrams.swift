@@ -57,15 +57,17 @@ package struct TextTrigrams: TextTerms {
         return bytes
     }
 
-    /// Returns the postings, which have no bytes.
-    package func postings(ofIndex number: Int, in lists: inout TextLists) -> TextPostings {
-        var numbers = trigrams.map { trigram in
-            Self.term(trigram).withUnsafeBytes { lists.number(number, $0) }
+    /// Adds the postings, which have no bytes.
+    package func append(
+        to postings: inout TextPostings, _ number: Int, _ lists: inout TextLists
+    ) {
+        postings.order.removeAll(keepingCapacity: true)
+        for trigram in trigrams {
+            let list = Self.term(trigram).withUnsafeBytes { lists.number(number, $0) }
+            postings.order.append(UInt64(list))
         }
-        numbers.sort()
-        var postings = TextPostings()
-        for number in numbers { postings.append(number) { _ in } }
-        return postings
+        postings.order.sort()
+        for list in postings.order { postings.append(Int(list)) { _ in } }
     }
 
     // MARK: Folding

@@ -26,26 +26,33 @@ package struct TextWords: TextTerms {
     ) {
         bytes.reserveCapacity(bytes.count + text.count)
         words.reserveCapacity(words.count + text.count / 6)
-        var position = 0
+        let first = words.count
+        guard let language else {
+            return TextTokenizer.forEachWord(in: text) { word, place in
+                let start = bytes.count
+                bytes.append(contentsOf: word)
+                append(start, bytes.count, attribute, words.count - first, place)
+            }
+        }
         TextTokenizer.forEachWord(in: text) { word, place in
             let start = bytes.count
-            var end = start
-            if let language {
-                let written = UnsafeRawBufferPointer(rebasing: text[place])
-                let stems = TextStems(language, folded: word, written: written)
-                bytes.append(contentsOf: stems.plain.utf8)
-                end = bytes.count
-                if let marked = stems.marked { bytes.append(contentsOf: marked.utf8) }
-            } else {
-                bytes.append(contentsOf: word)
-                end = bytes.count
-            }
-            words.append(
-                Word(
-                    start: start, end: end, otherEnd: bytes.count, attribute: attribute,
-                    position: position, place: place))
-            position += 1
+            let written = UnsafeRawBufferPointer(rebasing: text[place])
+            let stems = TextStems(language, folded: word, written: written)
+            bytes.append(contentsOf: stems.plain.utf8)
+            let end = bytes.count
+            if let marked = stems.marked { bytes.append(contentsOf: marked.utf8) }
+            append(start, end, attribute, words.count - first, place)
         }
+    }
+
+    /// Adds a word whose forms are the last bytes.
+    private mutating func append(
+        _ start: Int, _ end: Int, _ attribute: Int, _ position: Int, _ place: Range<Int>
+    ) {
+        words.append(
+            Word(
+                start: start, end: end, otherEnd: bytes.count, attribute: attribute,
+                position: position, place: place))
     }
 
     /// Adds the number of occurrences of a phrase in each attribute to `counts`.
@@ -107,44 +114,49 @@ package struct TextWords: TextTerms {
                 && forms.match(bytes[word.end..<word.otherEnd], at: offset))
     }
 
-    /// Returns the postings of the different forms of words.
+    /// Adds the postings of the different forms of words.
     ///
     /// The bytes are the number of words of the object, and the positions of the word in each
     /// attribute as differences; 0 leads to the next attribute.
-    package func postings(ofIndex number: Int, in lists: inout TextLists) -> TextPostings {
+    package func append(
+        to postings: inout TextPostings, _ number: Int, _ lists: inout TextLists
+    ) {
         // The list and the index of the word of each form, in one number.
         var forms: [UInt64] = []
-        forms.reserveCapacity(words.count)
+        swap(&forms, &postings.order)
+        forms.removeAll(keepingCapacity: true)
         bytes.withUnsafeBytes { bytes in
-            func append(_ form: Range<Int>, _ index: Int) {
-                let list = lists.number(number, UnsafeRawBufferPointer(rebasing: bytes[form]))
+            for index in words.indices {
+                let (start, end, otherEnd) = (
+                    words[index].start, words[index].end, words[index].otherEnd
+                )
+                let list = lists.number(
+                    number, UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
                 forms.append(UInt64(list) << 32 | UInt64(index))
-            }
-            for (index, word) in words.enumerated() {
-                append(word.start..<word.end, index)
-                if word.otherEnd > word.end { append(word.end..<word.otherEnd, index) }
+                if otherEnd == end { continue }
+                let other = lists.number(
+                    number, UnsafeRawBufferPointer(rebasing: bytes[end..<otherEnd]))
+                forms.append(UInt64(other) << 32 | UInt64(index))
             }
         }
         forms.sort()
-        var postings = TextPostings()
-        postings.reserveCapacity(forms.count, byteCount: forms.count * 2)
         var place = 0
         while place < forms.count {
             let list = forms[place] >> 32
             var end = place + 1
             while end < forms.count, forms[end] >> 32 == list { end += 1 }
-            postings.append(Int(list)) { append(forms[place..<end], to: &$0) }
+            postings.append(Int(list)) { append(forms, place..<end, to: &$0) }
             place = end
         }
-        return postings
+        swap(&forms, &postings.order)
     }
 
     /// Appends the posting of the forms of one word.
-    private func append(_ forms: ArraySlice<UInt64>, to posting: inout [UInt8]) {
+    private func append(_ forms: [UInt64], _ range: Range<Int>, to posting: inout [UInt8]) {
         posting.append(varint: UInt64(words.count))
         var (attribute, last) = (0, -1)
-        for form in forms {
-            let word = words[Int(form & UInt64(UInt32.max))]
+        for place in range {
+            let word = words[Int(forms[place] & UInt64(UInt32.max))]
             while attribute < word.attribute {
                 posting.append(0)
                 (attribute, last) = (attribute + 1, -1)

@@ -32,6 +32,7 @@ struct TextVerification {
 
     init(_ verification: borrowing Verification) throws {
         var lists = TextLists()
+        var postings = TextPostings()
         for index in verification.file.schema.indexes where index.index.hasLists {
             let entity = verification.file.schema.entities[index.entity]
             if let problem = index.index.problemOfVersion(in: entity) {
@@ -51,7 +52,8 @@ struct TextVerification {
                 expected.totals.objectCount += 1
                 expected.totals.wordCount += terms.count
                 var missing = Missing()
-                let postings = terms.postings(ofIndex: index.number, in: &lists)
+                postings.removeAll()
+                terms.append(to: &postings, index.number, &lists)
                 postings.forEach(in: lists) { list, posting in
                     let list = Self.hash(list)
                     missing.count += 1

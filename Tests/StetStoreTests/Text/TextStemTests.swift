@@ -31,7 +31,9 @@ struct TextStemTests {
         Array(text.utf8).withUnsafeBytes { words.append($0, attribute: 0, language: language) }
         var forms: [String: [UInt8]] = [:]
         var lists = TextLists()
-        words.postings(ofIndex: 7, in: &lists).forEach(in: lists) { list, posting in
+        var postings = TextPostings()
+        words.append(to: &postings, 7, &lists)
+        postings.forEach(in: lists) { list, posting in
             // After the number of the index and a 1, and before a 0.
             forms[String(decoding: list.dropFirst(3).dropLast(), as: UTF8.self)] = Array(posting)
         }
