@@ -99,19 +99,16 @@ struct IndexBuild {
             progress = Progress(
                 digest: digest, base: head.revision, numbers: migration.addedIndexes.map(\.number))
         }
-        guard let entity = entities.first(where: { $0 >= progress.entity }) else {
-            if progress.entity.index >= migration.to.entities.count { return nil }
-            progress.entity = EntityNumber(index: migration.to.entities.count)
-            try StoreTables.put(indexBuild: progress, in: transaction)
-            return progress.doneCount
-        }
+        guard let entity = entities.first(where: { $0 >= progress.entity }) else { return nil }
         if entity > progress.entity { progress.last = .none }
         progress.entity = entity
         let writer = try MigrationWriter(migration, after: history, journal, in: transaction)
         let batch = try writer.addEntries(
             ofEntity: entity, after: progress.last, in: transaction)
         if batch.isLast {
-            progress.entity = EntityNumber(index: entity.index + 1)
+            progress.entity =
+                entities.first { $0 > entity }
+                ?? EntityNumber(index: migration.to.entities.count)
             progress.last = .none
         } else {
             progress.last = batch.last

@@ -168,6 +168,7 @@ struct MigrationWriter {
         let limit =
             built.allSatisfy(\.index.hasLists) ? IndexBuild.textBatchCount : IndexBuild.batchCount
         var done = (count: 0, last: last, isLast: true)
+        let type = migration.to.entities[entity]
         var texts = TextEdits()
         try forEachRecord(ofEntity: entity, from: last, in: transaction) { id, new in
             if id == last { return true }
@@ -175,7 +176,7 @@ struct MigrationWriter {
                 done.isLast = false
                 return false
             }
-            let body = try RecordBody(new, of: migration.to.entities[entity])
+            let body = try RecordBody(new, of: type)
             for index in built { try add(id, body, to: index, &texts, in: transaction) }
             done.count += 1
             done.last = id

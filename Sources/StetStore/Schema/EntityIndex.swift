@@ -91,7 +91,7 @@ public struct EntityIndex: Hashable, Sendable {
     package var hasLists: Bool { contents != .values }
     /// True when this process splits texts by the rules that the index was built with.
     package var isOfThisVersion: Bool {
-        textVersion == contents.version && languages.allSatisfy(\.hasStemmer)
+        textVersion == contents.version && parts.allSatisfy { $0.language?.hasStemmer ?? true }
     }
     /// The languages by whose rules words are stemmed.
     var languages: [TextLanguage] { parts.compactMap(\.language) }

@@ -5,7 +5,7 @@ package struct TextLists: Sendable {
     /// Differs in each process, so that nobody can choose words with equal hashes.
     private static let seed = UInt64.random(in: .min ... .max)
 
-    /// The places, one after the other.
+    /// The bytes of all places, in the order of their numbers.
     private(set) var bytes: [UInt8] = []
     /// The end of each place in `bytes`.
     private var ends: [Int] = []

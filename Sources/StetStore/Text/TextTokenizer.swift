@@ -67,16 +67,15 @@ package enum TextTokenizer {
     ) {
         var start = part.lowerBound
         while start < part.upperBound {
-            guard text[start].kind.isInWord else {
+            guard text[start].isInWord else {
                 start += 1
                 continue
             }
             var end = start
             var hasContent = false
             while end < part.upperBound {
-                let kind = text[end].kind
-                if kind.isInWord {
-                    hasContent = hasContent || kind != .underscore
+                if text[end].isInWord {
+                    hasContent = hasContent || text[end] != UInt8(ascii: "_")
                 } else if end + 1 < part.upperBound,
                     text[end].joins(text[end - 1].kind, text[end + 1].kind)
                 {
@@ -121,9 +120,7 @@ package enum TextTokenizer {
 
 /// A kind of ASCII character among word boundaries.
 private enum CharacterKind {
-    case letter, digit, underscore, other
-
-    var isInWord: Bool { self != .other }
+    case letter, digit, other
 }
 
 extension UInt8 {
@@ -131,9 +128,15 @@ extension UInt8 {
         switch self {
         case 0x30...0x39: .digit
         case 0x41...0x5a, 0x61...0x7a: .letter
-        case 0x5f: .underscore
         default: .other
         }
+    }
+
+    /// True for letters, digits and the underscore of ASCII, each of which is a bit in one of two
+    /// constants.
+    fileprivate var isInWord: Bool {
+        let bits: UInt64 = self < 64 ? 0x03ff_0000_0000_0000 : 0x07ff_fffe_87ff_fffe
+        return bits >> UInt64(self & 63) & 1 == 1
     }
 
     fileprivate var lowercased: UInt8 { (0x41...0x5a).contains(self) ? self | 0x20 : self }
