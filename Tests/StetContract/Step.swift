@@ -10,6 +10,8 @@ indirect enum Step: Sendable {
     case file(Label, Int?)
     /// Gives an object a number that is sealed when it is saved.
     case secret(Label, Int?)
+    /// Gives an object an array of embedded values.
+    case parts(Label, [Part])
     /// Gives an object another key, or destroys it.
     case rotateKey(Label)
     case destroyKey(Label)
@@ -49,7 +51,7 @@ indirect enum Step: Sendable {
 enum Failure: String, Sendable, CaseIterable { case willCommit, begin, put, full, commit }
 
 /// A value that can be redacted.
-enum Attribute: String, Sendable, CaseIterable { case name, number, key, file, secret }
+enum Attribute: String, Sendable, CaseIterable { case name, number, key, file, secret, parts }
 
 /// The end of an asynchronous save, apart from the outcome that the contract prescribes.
 enum FlightEnd: String, Sendable, CaseIterable {
@@ -81,7 +83,8 @@ extension Step {
             return !run.known.contains(label)
                 && references.allSatisfy { $0.source == kind && hasKind($1, $0.target) }
         case .name(let label, _), .number(let label, _), .count(let label, _),
-            .key(let label, _), .file(let label, _), .secret(let label, _), .delete(let label):
+            .key(let label, _), .file(let label, _), .secret(let label, _), .parts(let label, _),
+            .delete(let label):
             return now.isAlive(label)
         case .refer(let relation, let source, let target):
             return hasKind(source, relation.source)
@@ -114,9 +117,8 @@ extension Step {
         switch self {
         case .insert(let label, _, _, let references): [label] + references.values
         case .name(let label, _), .number(let label, _), .count(let label, _),
-            .key(let label, _), .file(let label, _), .secret(let label, _), .delete(let label),
-            .reinsert(let label),
-            .rollBackObject(let label):
+            .key(let label, _), .file(let label, _), .secret(let label, _), .parts(let label, _),
+            .delete(let label), .reinsert(let label), .rollBackObject(let label):
             [label]
         case .refer(_, let source, let target): [source] + (target.map { [$0] } ?? [])
         case .append(_, let owner, let member), .remove(_, let owner, let member),
@@ -143,6 +145,7 @@ extension Step: CustomStringConvertible {
             return "\(label).file = \(number.map(String.init) ?? "nil")"
         case .secret(let label, let number):
             return "\(label).secret = \(number.map(String.init) ?? "nil")"
+        case .parts(let label, let parts): return "\(label).parts = \(parts)"
         case .rotateKey(let label): return "rotate the key of \(label)"
         case .destroyKey(let label): return "destroy the key of \(label)"
         case .refer(let relation, let source, let target):

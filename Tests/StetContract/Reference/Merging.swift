@@ -94,6 +94,7 @@ extension Scene {
         values.key = choose(\.key)
         values.file = choose(\.file)
         values.secret = choose(\.secret)
+        values.parts = mergedParts(base.parts, mine.parts, theirs.parts) ?? choose(\.parts)
         values.number = choose(\.number)
         if mine.number != base.number, theirs.number != base.number, mine.number != theirs.number {
             values.number = policy.number(
@@ -104,6 +105,16 @@ extension Scene {
             values.references[relation] = choose(\.references[relation])
         }
         return values
+    }
+
+    /// Returns an array that both sides have changed; nil if it is compared as a whole.
+    private func mergedParts(_ base: [Part], _ mine: [Part], _ theirs: [Part]) -> [Part]? {
+        guard mine != base, theirs != base, mine != theirs,
+            let merge = PartMerge(
+                base, mine: mine, theirs: theirs, favorsMine: policy == .contextWins),
+            !merge.isContested || policy != .theirs
+        else { return nil }
+        return merge.parts
     }
 
     private func mergeLinks(into merged: inout World) {

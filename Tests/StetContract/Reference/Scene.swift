@@ -37,6 +37,7 @@ struct Scene {
         case .count(let label, let increment): now.objects[label]?.count += increment
         case .key(let label, let key): now.objects[label]?.key = key
         case .file(let label, let number): now.objects[label]?.file = number
+        case .parts(let label, let parts): now.objects[label]?.parts = parts
         case .secret(let label, let number):
             now.objects[label]?.secret = number.map { Secret(number: $0) }
         case .refer(let relation, let source, let target):

@@ -41,6 +41,7 @@ extension Stage {
             kind: kind, name: object.name, key: object.key,
             file: object.file.map(Contents.number),
             secret: object.secret.map { registry.secret($0._value) }, number: object.number)
+        values.parts = object.parts.map { Part(id: $0.id, size: $0.size, note: $0.note) }
         values.count = object.count
         values.stamp = object.stamp.map { Int($0.timeIntervalSinceReferenceDate) }
         for relation in Relation.references where relation.source == kind {
@@ -144,7 +145,7 @@ extension World.Object: CustomStringConvertible {
         return "\(kind.rawValue)(\"\(name)\" key \(key ?? "nil") number \(number) "
             + "file \(file.map(String.init) ?? "nil") "
             + "secret \(secret.map(\.description) ?? "nil") "
-            + "count \(count) stamp \(stamp.map(String.init) ?? "nil") "
+            + "parts \(parts) count \(count) stamp \(stamp.map(String.init) ?? "nil") "
             + "\(references.joined(separator: " ")))"
     }
 }

@@ -121,6 +121,13 @@ struct Inverse {
         if let key = cell(\.key) { world.objects[label]?.key = key }
         if let file = cell(\.file) { world.objects[label]?.file = file }
         if let secret = cell(\.secret) { world.objects[label]?.secret = secret }
+        let merge = PartMerge(
+            after.parts, mine: before.parts, theirs: now.parts, favorsMine: false)
+        if let merge, !merge.isContested {
+            world.objects[label]?.parts = merge.parts
+        } else if let parts = cell(\.parts) {
+            world.objects[label]?.parts = parts
+        }
         if let number = cell(\.number) { world.objects[label]?.number = number }
         world.objects[label]?.count += before.count - after.count
         for relation in Relation.references {
@@ -166,6 +173,7 @@ extension World {
             if one.key != two.key { cells.insert("\(label).key") }
             if one.file != two.file { cells.insert("\(label).file") }
             if one.secret != two.secret { cells.insert("\(label).secret") }
+            if one.parts != two.parts { cells.insert("\(label).parts") }
             if one.number != two.number { cells.insert("\(label).number") }
             if one.count != two.count { cells.insert("\(label).count") }
             for relation in Relation.references

@@ -22,6 +22,7 @@ struct World: Equatable {
         /// The number of the content that is its large data.
         var file: Int?
         var secret: Secret?
+        var parts: [Part] = []
         var number = 0
         /// The sum of all increments.
         var count = 0

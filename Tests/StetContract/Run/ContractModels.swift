@@ -10,7 +10,27 @@ protocol Thing: Model, Deletable {
     var stamp: Date? { get }
     var file: LargeData? { get set }
     var secret: Sealed<Int>? { get set }
+    var parts: [Piece] { get set }
     init(name: String)
+}
+
+/// The element that a `Part` describes.
+@Embedded struct Piece: Identifiable {
+    var id: Int
+    var size: Int
+    var note: Int?
+}
+
+extension Part {
+    /// Reads an element as a commit has it.
+    init?(stored element: Value) {
+        guard case .dictionary(let members) = element,
+            case .int(let id)? = members[.string("id")],
+            case .int(let size)? = members[.string("size")]
+        else { return nil }
+        self.init(id: id, size: size)
+        if case .int(let number)? = members[.string("note")] { note = number }
+    }
 }
 
 /// The owner of lists of every kind.
@@ -22,6 +42,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
     var secret: Sealed<Int>?
+    var parts: [Piece] = []
     @Relationship(deleteRule: .cascade, inverse: \Item.box) var items: ToMany<Item>
     @Relationship(.count(...2), deleteRule: .deny, inverse: \Item.guarded) var guards: ToMany<Item>
     @Relationship(inverse: \Item.shelf) var shelf: OrderedToMany<Item>
@@ -44,6 +65,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
     @Attribute(.sealed(by: \.box)) var secret: Sealed<Int>?
+    var parts: [Piece] = []
     var box: Box?
     var guarded: Box?
     var shelf: Box?
@@ -64,6 +86,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
     var secret: Sealed<Int>?
+    var parts: [Piece] = []
     var items: ToMany<Item>
     var course: ToMany<Item>
     @Relationship(deleteRule: .deny) var holders: ToMany<Item>
@@ -79,6 +102,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
     var secret: Sealed<Int>?
+    var parts: [Piece] = []
     var box: Box?
     var stack: Box?
 

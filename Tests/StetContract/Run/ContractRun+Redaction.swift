@@ -18,6 +18,7 @@ extension World.Object {
         case .key: key
         case .file: file.map(String.init)
         case .secret: secret.map { "\($0)" }
+        case .parts: "\(parts)"
         }
     }
 }
@@ -81,13 +82,17 @@ extension ContractRun {
     ) throws -> DestructiveAction {
         switch type {
         case is Box.Type:
-            try request(Box.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret])
+            try request(
+                Box.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret, \.parts])
         case is Item.Type:
-            try request(Item.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret])
+            try request(
+                Item.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret, \.parts])
         case is Tag.Type:
-            try request(Tag.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret])
+            try request(
+                Tag.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret, \.parts])
         default:
-            try request(Leaf.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret])
+            try request(
+                Leaf.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret, \.parts])
         }
     }
 

@@ -116,6 +116,7 @@ struct Thrown: Error {}
         case .key(let label, let key): try setKey(try object(label), key)
         case .file(let label, let number): try setFile(try object(label), number)
         case .secret(let label, let number): try setSecret(try object(label), number)
+        case .parts(let label, let parts): try setParts(try object(label), parts)
         case .refer(let relation, let source, let target):
             ReferenceAccess.all[relation]!.set(try object(source), try target.map(object))
         case .append(let list, let owner, let member):
@@ -146,6 +147,9 @@ struct Thrown: Error {}
     }
     private func setSecret(_ object: some Thing, _ number: Int?) throws {
         object.secret = number.map { Sealed($0) }
+    }
+    private func setParts(_ object: some Thing, _ parts: [Part]) throws {
+        object.parts = parts.map { Piece(id: $0.id, size: $0.size, note: $0.note) }
     }
     private func delete(_ object: some Thing) throws { context.delete(object) }
 
