@@ -96,7 +96,7 @@ struct StepGenerator {
     mutating func edit(_ scene: Scene) -> Step {
         let world = scene.now
         let most = world.objects.count > 14 ? 4 : 1
-        switch below(44) {
+        switch below(46) {
         case 0...7: if chance(most) { return insertion(world) }
         case 8...10: return .number(any(world), below(12) == 0 ? 10 : below(10))
         case 11: return .name(any(world), names[below(names.count)])
@@ -112,7 +112,7 @@ struct StepGenerator {
                 chance(4) ? nil : one(relation.target, world))
         case 29, 30: return .file(any(world), chance(4) ? nil : below(Contents.all.count))
         case 31...34: return .secret(popular(world), chance(4) ? nil : below(3))
-        case 40...43:
+        case 40...45:
             let label = popular(world)
             return .parts(label, changed(world.objects[label]?.parts ?? []))
         case 26...28: return .count(any(world), by: [-4, -1, 1, 1, 2, 3][below(6)])
@@ -144,28 +144,27 @@ struct StepGenerator {
     /// Returns an object that other contexts often change, too: edits of the same value rarely
     /// coincide by chance.
     private mutating func popular(_ world: World) -> Label {
-        chance(2) ? any(world) : world.objects.keys.filter(world.isAlive).min() ?? -1
+        chance(3) ? any(world) : world.objects.keys.filter(world.isAlive).min() ?? -1
     }
 
     /// Returns an array with a few changes.
     private mutating func changed(_ parts: [Part]) -> [Part] {
         var parts = parts
+        if parts.isEmpty { return (0..<4).map { Part(id: $0, size: 0) } }
         for _ in 0...below(3) {
-            let place = below(parts.count + 1)
+            let place = below(parts.count)
             switch below(6) {
-            case 0, 1:
+            case 0:
+                let id = below(7)
                 // Rarely with the identity of another element.
-                let id =
-                    chance(12)
-                    ? below(6)
-                    : (0..<6).first { id in
-                        !parts.contains { $0.id == id }
-                    }
-                if let id { parts.insert(Part(id: id, size: below(3)), at: place) }
-            case 2: if place < parts.count { parts[place].size = below(3) }
-            case 3: if place < parts.count { parts[place].note = chance(3) ? nil : below(2) }
-            case 4: if place < parts.count { parts.remove(at: place) }
-            default: if parts.count > 1 { parts.insert(parts.removeLast(), at: below(parts.count)) }
+                guard chance(12) || !parts.contains(where: { $0.id == id }) else { continue }
+                parts.insert(Part(id: id, size: below(3)), at: place)
+            case 1: parts[place].size = below(3)
+            case 2: parts[place].note = chance(3) ? nil : below(2)
+            case 3: if parts.count > 1 { parts.remove(at: place) }
+            default:
+                let part = parts.remove(at: place)
+                parts.insert(part, at: below(parts.count + 1))
             }
         }
         return parts

@@ -111,7 +111,7 @@ extension Scene {
     private func mergedParts(_ base: [Part], _ mine: [Part], _ theirs: [Part]) -> [Part]? {
         guard mine != base, theirs != base, mine != theirs,
             let merge = PartMerge(
-                base, mine: mine, theirs: theirs, favorsMine: policy == .contextWins),
+                base, mine: mine, theirs: theirs, favorsMine: !policy.favorsStore),
             !merge.isContested || policy != .theirs
         else { return nil }
         return merge.parts
