@@ -54,6 +54,10 @@ static uint64_t hash_bytes(const uint8_t *bytes, size_t count, uint64_t seed) {
     return avalanche(hash);
 }
 
+uint32_t entry_checksum(const MDB_val *key) {
+    return (uint32_t)hash_bytes(key->mv_data, key->mv_size, 0);
+}
+
 uint32_t members_checksum(const MDB_val *key, const MDB_val *value) {
     uint64_t seed = hash_bytes(key->mv_data, key->mv_size, 0);
     return (uint32_t)hash_bytes((const uint8_t *)value->mv_data + 4, value->mv_size - 4, seed);

@@ -79,7 +79,8 @@ int put_entries(BareStore *store, MDB_txn *transaction, const Change *changes, s
     }
     for (size_t index = 0; index < added.count && !code; index++) {
         MDB_val key = {added.entries[index].count, added.entries[index].bytes};
-        MDB_val value = {0, NULL};
+        uint32_t checksum = entry_checksum(&key);
+        MDB_val value = {sizeof checksum, &checksum};
         code = mdb_put(transaction, store->indexes, &key, &value, 0);
     }
     free(removed.entries);

@@ -143,6 +143,9 @@ int put_commit(BareStore *store, MDB_txn *transaction, const Change *changes, si
 void put_members_prefix(uint8_t *to, BareID owner);
 bool is_list_of(const MDB_val *key, const uint8_t *prefix);
 
+// The checksum of an entry of an index: XXH64 of its key.
+uint32_t entry_checksum(const MDB_val *key);
+
 // The checksum of a chunk of members: XXH64 of what stands behind it, with its key mixed in.
 uint32_t members_checksum(const MDB_val *key, const MDB_val *value);
 

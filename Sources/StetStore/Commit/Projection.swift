@@ -177,10 +177,7 @@ package struct Projection: Sendable {
             try changes.withBytes(of: entry) { _ = try transaction.delete($0, in: table) }
         }
         for entry in changes.added {
-            try changes.withBytes(of: entry) { key in
-                let none = UnsafeRawBufferPointer(start: nil, count: 0)
-                try transaction.put(none, for: key, in: table)
-            }
+            try changes.withBytes(of: entry) { try IndexKey.put($0, in: table, transaction) }
         }
         try TextTree(table: table).apply(changes.texts, in: transaction)
     }

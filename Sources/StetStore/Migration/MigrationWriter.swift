@@ -274,10 +274,7 @@ struct MigrationWriter {
             try refuseDuplicate(of: id, values, entry, index, in: transaction)
         }
         id.append(to: &entry)
-        try entry.withUnsafeBytes { key in
-            try transaction.put(
-                UnsafeRawBufferPointer(start: nil, count: 0), for: key, in: indexes)
-        }
+        try entry.withUnsafeBytes { try IndexKey.put($0, in: indexes, transaction) }
     }
 
     /// Refuses a unique index when another object has an entry with equal values.

@@ -175,14 +175,18 @@ package struct QueryRun {
         try forEachMatch(try access(), body)
     }
 
-    private func forEachMatch(_ access: Access, _ body: (Row) throws -> Bool) throws {
+    func forEachMatch(
+        _ access: Access, reading slots: Set<Slot>? = nil, _ body: (Row) throws -> Bool
+    ) throws {
         switch access {
-        case .ids(let ids, let path, _): try forEachMatch(among: ids, of: path, body)
+        case .ids(let ids, let path, _):
+            if try forEachCoveredMatch(path, reading: slots, body) { return }
+            try forEachMatch(among: ids, of: path, body)
         default: try forEachMatchOfAll(body)
         }
     }
 
-    private func forEachMatchOfAll(
+    func forEachMatchOfAll(
         from first: ObjectID? = nil, verifies: Bool = true, _ body: (Row) throws -> Bool
     ) throws {
         if planner.isImpossible { return }
@@ -190,7 +194,7 @@ package struct QueryRun {
             ofEntity: query.entity, from: first, where: condition, verifies: verifies, body)
     }
 
-    private func forEachMatch(
+    func forEachMatch(
         among ids: [ObjectID], of path: QueryPath, _ body: (Row) throws -> Bool
     ) throws {
         let overlay =
@@ -213,19 +217,23 @@ package struct QueryRun {
     }
 
     /// Returns the objects of the page, in order.
-    package func rows() throws -> [Row] {
+    package func rows() throws -> [Row] { try rows(reading: nil) }
+
+    /// Returns the objects of the page with the values of the properties that are read; nil stands
+    /// for all.
+    func rows(reading slots: Set<Slot>?) throws -> [Row] {
         if query.limit == 0 { return [] }
         if let rows = try bestRows() { return rows }
         var page = try QueryPage(sorter, query)
         let access = try access()
         switch access {
         case .nothing: break
-        case .ids(let ids, let path, _):
-            try forEachMatch(among: ids, of: path) { row in
+        case .ids:
+            try forEachMatch(access, reading: slots) { row in
                 try page.add(row)
                 return true
             }
-        case .ordered(let range): try walk(range, &page)
+        case .ordered(let range): try walk(range, reading: slots, &page)
         case .scan where query.order.isEmpty:
             // Records are stored in ascending order of id.
             page.isSorted = query.after == nil
@@ -270,7 +278,9 @@ package struct QueryRun {
         try state.row(query.entity, id)
     }
 
-    private func walk(_ ordered: QueryPath.OrderedRange, _ page: inout QueryPage) throws {
+    private func walk(
+        _ ordered: QueryPath.OrderedRange, reading slots: Set<Slot>?, _ page: inout QueryPage
+    ) throws {
         let overlay = try state.overlay(query.entity)
         page.isSorted = overlay.rows.isEmpty && query.after == nil
         for row in overlay.rows.values where try matches(row) { try page.add(row) }
@@ -278,12 +288,14 @@ package struct QueryRun {
         let entity = state.entity(query.entity)
         let leavesOut = !overlay.ids.isEmpty
         var frame = QueryFrame(state)
-        try state.reader.forEachObject(
+        var covered = CoveredRows(state, ordered.index, reading: slots)
+        try state.reader.forEachEntry(
             of: ordered.index, in: ordered.range, descending: query.isDescendingByID,
             from: try page.position(in: ordered, of: entity)
-        ) { id in
+        ) { id, entry in
             if leavesOut, overlay.ids.contains(id) { return true }
-            guard let row = try state.storedRow(query.entity, id) else { return true }
+            let shown = try covered?.row(id, entry) ?? state.storedRow(query.entity, id)
+            guard let row = shown else { return true }
             if !ordered.isExact {
                 frame.root = row
                 guard try condition.test(&frame) else { return true }
@@ -291,77 +303,5 @@ package struct QueryRun {
             if try page.add(row) { missing -= 1 }
             return missing > 0
         }
-    }
-
-    // MARK: Counting
-
-    /// Returns the number of objects in the page.
-    package func count() throws -> Int {
-        let most = query.end
-        if most == 0 { return 0 }
-        if query.after != nil { return try rows().count }
-        var count = 0
-        func add(_ row: Row) -> Bool {
-            count += 1
-            return count < most
-        }
-        switch try access(isCount: true) {
-        case .nothing: break
-        case .exactly(let path): count = try entryCount(path, most)
-        case .ids(let ids, let path, _):
-            if path.isExact, try state.overlay(query.entity).ids.isEmpty {
-                count = min(ids.count, most)
-            } else {
-                try forEachMatch(among: ids, of: path, add)
-            }
-        case .scan, .ordered: try forEachMatchOfAll(verifies: false, add)
-        }
-        return max(min(count, most) - query.offset, 0)
-    }
-
-    /// Returns the number of entries; reads only records that have changed.
-    private func entryCount(_ path: QueryPath.IndexPath, _ most: Int) throws -> Int {
-        let overlay = try state.overlay(query.entity)
-        var count = 0
-        for row in overlay.rows.values where try matches(row) { count += 1 }
-        for range in path.ranges where count < most {
-            try state.reader.forEachObject(of: path.index, in: range) { id in
-                if overlay.ids.isEmpty || !overlay.ids.contains(id) { count += 1 }
-                return count < most
-            }
-        }
-        return count
-    }
-
-    // MARK: Values
-
-    /// Calls `body` with the value of a node for each object: those of the page if there is one,
-    /// otherwise all that satisfy the condition, in no particular order.
-    package func forEachValue(_ node: QueryNode, _ body: (Value) throws -> Bool) throws {
-        let operand = QueryCompiler(state.schema, root: query.entity).operand(node)
-        func give(_ row: Row) throws -> Bool {
-            var frame = QueryFrame(state, row)
-            return try body(try operand.value(&frame))
-        }
-        if query.limit == nil, query.offset == 0, query.after == nil {
-            return try forEachMatch(give)
-        }
-        for row in try rows() where try !give(row) { return }
-    }
-
-    /// Returns the values of nodes for each object of the page, in order.
-    package func valuesOfPage(_ nodes: [QueryNode]) throws -> [(id: ObjectID, values: [Value])] {
-        let compiler = QueryCompiler(state.schema, root: query.entity)
-        let operands = nodes.map(compiler.operand)
-        var frame = QueryFrame(state)
-        return try rows().map { row in
-            frame.root = row
-            return (row.id, try operands.map { try $0.value(&frame) })
-        }
-    }
-
-    /// Returns the value of a node for one object.
-    package func value(_ node: QueryNode, of row: Row) throws -> Value {
-        try state.value(node, of: row, query.entity)
     }
 }

@@ -54,6 +54,8 @@ package final class QueryState {
     let schema: Schema
     /// The bodies that are not stored in this form.
     private var kept: [UnsafeMutableRawBufferPointer] = []
+    /// The free part of the last of them.
+    private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var pendingOverlays: [EntityNumber: Overlay] = [:]
     private var overlays: [EntityNumber: Overlay] = [:]
     private var targets: [EntityNumber: [ObjectID: Row?]] = [:]
@@ -172,10 +174,27 @@ package final class QueryState {
             reader: try RecordReader(body: body, propertyCount: count))
     }
 
+    /// Returns a row with a body that consists of values of an index.
+    func row(
+        _ id: ObjectID, coveredBy body: UnsafeRawBufferPointer, _ entity: EntityNumber
+    ) throws -> Row {
+        try row(id, .zero, keep(body), entity)
+    }
+
     private func keep(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
-        copy.copyBytes(from: bytes)
-        kept.append(copy)
+        bytes.withUnsafeBytes { keep($0) }
+    }
+
+    private func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        if room.count < bytes.count {
+            let byteCount = max(bytes.count, 1 << 12)
+            kept.append(.allocate(byteCount: byteCount, alignment: 8))
+            room = kept[kept.count - 1]
+        }
+        let copy = UnsafeMutableRawBufferPointer(rebasing: room[..<bytes.count])
+        copy.copyMemory(from: bytes)
+        let used = min((bytes.count + 7) / 8 * 8, room.count)
+        room = UnsafeMutableRawBufferPointer(rebasing: room[used...])
         return UnsafeRawBufferPointer(copy)
     }
 

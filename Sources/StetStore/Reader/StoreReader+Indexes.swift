@@ -117,27 +117,30 @@ extension StoreReader {
         of index: NumberedIndex, in range: IndexRange, descending: Bool = false,
         _ body: (ObjectID) throws -> Bool
     ) throws {
-        try forEachObject(of: index, in: range, descending: descending, from: nil, body)
+        try forEachEntry(of: index, in: range, descending: descending) { id, _ in try body(id) }
     }
 
-    /// Calls `body` for each object of a range from a position on; some objects before it may be
-    /// included.
-    func forEachObject(
-        of index: NumberedIndex, in range: IndexRange, descending: Bool,
-        from position: IndexPosition?, _ body: (ObjectID) throws -> Bool
+    /// An entry of an index as it is stored.
+    typealias StoredEntry = (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
+
+    /// Calls `body` for each object of a range from a position on, with its entry if that contains
+    /// the values completely; some objects before the position may be included.
+    func forEachEntry(
+        of index: NumberedIndex, in range: IndexRange, descending: Bool = false,
+        from position: IndexPosition? = nil, _ body: (ObjectID, StoredEntry?) throws -> Bool
     ) throws {
         var alike = AlikeEntries()
         let table = try file.projection.tableOfIndexes
         let entries = range.entries(from: position, descending: descending)
         var goesOn = true
         if descending {
-            try transaction.scanBackwards(table, entries) { key, _ in
-                goesOn = try visit(key, of: index, in: range, descending, &alike, body)
+            try transaction.scanBackwards(table, entries) { key, value in
+                goesOn = try visit((key, value), of: index, in: range, descending, &alike, body)
                 return goesOn
             }
         } else {
-            try transaction.scan(table, entries) { key, _ in
-                goesOn = try visit(key, of: index, in: range, descending, &alike, body)
+            try transaction.scan(table, entries) { key, value in
+                goesOn = try visit((key, value), of: index, in: range, descending, &alike, body)
                 return goesOn
             }
         }
@@ -147,14 +150,16 @@ extension StoreReader {
     /// Calls `body` with the object of an entry, unless it has to wait for those alike; returns
     /// false when no more are wanted.
     private func visit(
-        _ key: UnsafeRawBufferPointer, of index: NumberedIndex, in range: IndexRange,
-        _ descending: Bool, _ alike: inout AlikeEntries, _ body: (ObjectID) throws -> Bool
+        _ stored: StoredEntry, of index: NumberedIndex, in range: IndexRange, _ descending: Bool,
+        _ alike: inout AlikeEntries, _ body: (ObjectID, StoredEntry?) throws -> Bool
     ) throws -> Bool {
-        let entry = try IndexKey(key)
+        let entry = try IndexKey(stored.key)
         if !alike.isEmpty, !alike.begin(with: entry.values) {
             guard try alike.give(descending, body) else { return false }
         }
-        if !entry.isTruncated { return range.contains(entry.values) ? try body(entry.id) : true }
+        if !entry.isTruncated {
+            return range.contains(entry.values) ? try body(entry.id, stored) : true
+        }
         if let values = try values(of: index, entry.id), values.withUnsafeBytes(range.contains) {
             alike.add(entry, values)
         }
@@ -178,7 +183,7 @@ extension StoreReader {
         /// Removes the objects, which are all with such entries, and calls `body` with each, in
         /// order, until it returns false; returns what it returned last.
         mutating func give(
-            _ descending: Bool, _ body: (ObjectID) throws -> Bool
+            _ descending: Bool, _ body: (ObjectID, StoredEntry?) throws -> Bool
         ) throws -> Bool {
             defer { objects = [] }
             objects.sort { one, other in
@@ -186,7 +191,7 @@ extension StoreReader {
                     ? one.id < other.id : one.values.lexicographicallyPrecedes(other.values)
             }
             let ids = descending ? objects.reversed().map(\.id) : objects.map(\.id)
-            for id in ids where try !body(id) { return false }
+            for id in ids where try !body(id, nil) { return false }
             return true
         }
     }

@@ -1,5 +1,8 @@
-/// An entry of an index, which is a key without a value: the number of the index, the ordered key
-/// of the values, and the id of the object.
+import StetLMDB
+
+/// The key of an entry of an index: the number of the index, the ordered key of the values, and the
+/// id of the object. The value of the entry is a checksum of the key, or empty in the entries of
+/// earlier versions.
 ///
 /// A key of values that is too long is truncated so that the entry fits; entries with equal
 /// beginnings must then be distinguished by the records of their objects.
@@ -34,6 +37,29 @@ struct IndexKey {
             throw DecodingFailure("an entry of an index of \(key.count) bytes")
         }
         return Int(UInt16(bigEndian: key.loadUnaligned(as: UInt16.self)))
+    }
+
+    /// The number of bytes of a checksum.
+    private static let checksumByteCount = 4
+
+    /// Adds an entry with its checksum.
+    static func put(
+        _ key: UnsafeRawBufferPointer, in table: Table, _ transaction: borrowing WriteTransaction
+    ) throws {
+        try withUnsafeBytes(of: checksum(of: key).littleEndian) {
+            try transaction.put($0, for: key, in: table)
+        }
+    }
+
+    private static func checksum(of key: UnsafeRawBufferPointer) -> UInt32 {
+        UInt32(truncatingIfNeeded: Checksum.hash(key, seed: 0))
+    }
+
+    /// Returns whether the value of an entry is the checksum of its key, or empty.
+    static func isIntact(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+        if value.isEmpty { return true }
+        return value.count == checksumByteCount
+            && UInt32(littleEndian: value.loadUnaligned(as: UInt32.self)) == checksum(of: key)
     }
 
     /// Returns the bytes with which all entries of an index begin.

@@ -96,6 +96,53 @@ package struct OrderedKey: Hashable, Sendable {
         return true
     }
 
+    /// Returns whether the keys of a property contain its values, except for a few that several
+    /// values share.
+    static func isReadable(_ property: Property) -> Bool {
+        if property.seal != nil || property.hasPosition { return false }
+        switch property.type.widest {
+        case .bool, .int, .uint, .double, .date, .string, .uuid, .reference: return true
+        default: return false
+        }
+    }
+
+    /// Writes the value of a property whose key is at an offset, and moves on to the next key;
+    /// returns false when several values have this key.
+    static func read(
+        _ key: UnsafeRawBufferPointer, at offset: inout Int, _ property: Property, slot: Slot,
+        to writer: inout RecordWriter
+    ) throws(DecodingFailure) -> Bool {
+        var reader = ByteReader(UnsafeRawBufferPointer(rebasing: key[offset...]))
+        defer { offset += reader.offset }
+        if try reader.read(UInt8.self) == Tag.null {
+            writer.writeNull(slot: slot)
+            return true
+        }
+        switch property.type.widest {
+        case .string:
+            let bytes = UnsafeRawBufferPointer(rebasing: reader.bytes[reader.offset...])
+            guard let end = bytes.firstIndex(of: Tag.end), end + 1 < bytes.count,
+                bytes[end + 1] == Tag.end
+            else { return false }
+            let text = try reader.read(byteCount: end + 2)
+            let string = UnsafeRawBufferPointer(rebasing: text[..<end])
+            guard string.allSatisfy(\.isOwnNormalForm) else { return false }
+            writer.write(bytes: string, slot: slot, isNormalized: true)
+        case .uuid, .reference:
+            writer.write(id: ObjectID(bytes: try reader.read(byteCount: 16)), slot: slot)
+        case .bool: writer.write(word: UInt64(try reader.read(UInt8.self)), slot: slot)
+        case .uint: writer.write(word: UInt64(bigEndian: try reader.read()), slot: slot)
+        case .int:
+            writer.write(word: UInt64(bigEndian: try reader.read()) ^ 1 << 63, slot: slot)
+        default:
+            let bits = UInt64(bigEndian: try reader.read())
+            let number = Double(bitPattern: bits >> 63 == 0 ? ~bits : bits & ~(1 << 63))
+            if number == 0 || number.isNaN { return false }
+            writer.write(word: number.bitPattern, slot: slot)
+        }
+        return true
+    }
+
     /// Appends a number with its sign bit inverted or, if it is negative, all bits inverted.
     private static func append(_ number: Double, to bytes: inout [UInt8]) {
         let bits = number.isNaN ? UInt64.max >> 1 : (number == 0 ? 0 : number).bitPattern
@@ -171,6 +218,15 @@ extension Unicode.Scalar {
 extension [UInt8] {
     fileprivate mutating func append(bigEndian number: UInt64) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    }
+}
+
+extension UInt8 {
+    /// True for a character of ASCII that is the normal form C of no other character: all but those
+    /// of the Kelvin sign, the Greek varia and the Greek question mark.
+    fileprivate var isOwnNormalForm: Bool {
+        self < 0x80 && self != UInt8(ascii: "K") && self != UInt8(ascii: "`")
+            && self != UInt8(ascii: ";")
     }
 }
 

@@ -28,9 +28,8 @@ extension Verification {
         report.indexEntryCount = expected.count
         guard let table = file.projection.indexes else { return }
         // Ignores the indexes of an unfinished migration, which nothing reads yet.
-        let building =
-            try StoreTables.indexBuild(in: transaction)?.numbers
-            .filter { file.schema.index(numbered: $0) == nil } ?? []
+        let numbers = try StoreTables.indexBuild(in: transaction)?.numbers ?? []
+        let building = numbers.filter { file.schema.index(numbered: $0) == nil }
         let transaction = transaction.shared()
         var texts = try TextVerification(self)
         try transaction.scan(table) { key, value in
@@ -39,9 +38,9 @@ extension Verification {
                 return true
             }
             if let entry = try? IndexKey(key), building.contains(entry.number) { return true }
-            if expected.removeValue(forKey: Array(key)) == nil || !value.isEmpty {
-                note(problem(ofEntry: key))
-            }
+            let isExpected = expected.removeValue(forKey: Array(key)) != nil
+            if isExpected, IndexKey.isIntact(key, value) { return true }
+            note(problem(ofEntry: key, isExpected: isExpected))
             return true
         }
         for (key, index) in expected.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
@@ -57,10 +56,11 @@ extension Verification {
         return "\(entity.name) \(index.index.description(in: entity))"
     }
 
-    /// Returns a sentence about an entry that no object should have.
-    private func problem(ofEntry key: UnsafeRawBufferPointer) -> String {
+    /// Returns a sentence about an entry that no object should have, or not with its value.
+    private func problem(ofEntry key: UnsafeRawBufferPointer, isExpected: Bool) -> String {
         guard let entry = try? IndexKey(key), let index = file.schema.index(numbered: entry.number)
         else { return "An entry of the indexes is malformed." }
+        if isExpected { return "\(described(index)) has a wrong checksum for \(entry.id)." }
         let isThere = states[index.entity][entry.id]?.body != nil
         return "\(described(index)) has an entry of \(entry.id)"
             + (isThere ? " at a place that is not that of its values." : ", which does not exist.")

@@ -37,6 +37,11 @@ struct QueryQuestion {
         limit = maker.random.pick([nil, nil, 0, 1, 3, 8, 20, 200, .max])
         offset = maker.random.pick([0, 0, 0, 1, 5, 30])
         value = maker.term()
+        if maker.random.chance(3) {
+            // An index of one property may contain everything that is read.
+            clause = value.clauses(maker.random.pick([1, 2]), &maker)
+            order = order.prefix(1).map { Key(term: value, isDescending: $0.isDescending) }
+        }
     }
 
     /// The query without its page.

@@ -1,0 +1,105 @@
+extension QueryRun {
+    // MARK: Counting
+
+    /// Returns the number of objects in the page.
+    package func count() throws -> Int {
+        let most = query.end
+        if most == 0 { return 0 }
+        if query.after != nil { return try rows().count }
+        var count = 0
+        func add(_ row: Row) -> Bool {
+            count += 1
+            return count < most
+        }
+        switch try access(isCount: true) {
+        case .nothing: break
+        case .exactly(let path): count = try entryCount(path, most)
+        case .ids(let ids, let path, _):
+            if path.isExact, try state.overlay(query.entity).ids.isEmpty {
+                count = min(ids.count, most)
+            } else {
+                try forEachMatch(among: ids, of: path, add)
+            }
+        case .scan, .ordered: try forEachMatchOfAll(verifies: false, add)
+        }
+        return max(min(count, most) - query.offset, 0)
+    }
+
+    /// Returns the number of entries; reads only records that have changed.
+    private func entryCount(_ path: QueryPath.IndexPath, _ most: Int) throws -> Int {
+        let overlay = try state.overlay(query.entity)
+        var count = 0
+        for row in overlay.rows.values where try matches(row) { count += 1 }
+        for range in path.ranges where count < most {
+            try state.reader.forEachObject(of: path.index, in: range) { id in
+                if overlay.ids.isEmpty || !overlay.ids.contains(id) { count += 1 }
+                return count < most
+            }
+        }
+        return count
+    }
+
+    // MARK: Values
+
+    /// Calls `body` with the value of a node for each object: those of the page if there is one,
+    /// otherwise all that satisfy the condition, in no particular order.
+    package func forEachValue(_ node: QueryNode, _ body: (Value) throws -> Bool) throws {
+        let operand = QueryCompiler(state.schema, root: query.entity).operand(node)
+        let slots = reads([node])
+        func give(_ row: Row) throws -> Bool {
+            var frame = QueryFrame(state, row)
+            return try body(try operand.value(&frame))
+        }
+        if query.limit == nil, query.offset == 0, query.after == nil {
+            return try forEachMatch(try access(), reading: slots, give)
+        }
+        for row in try rows(reading: slots) where try !give(row) { return }
+    }
+
+    /// Returns the properties of the query's own objects that it and some nodes read.
+    private func reads(_ nodes: [QueryNode]) -> Set<Slot> {
+        QueryReads(query, beside: nodes, in: state.schema).slots
+    }
+
+    /// Returns the values of nodes for each object of the page, in order.
+    package func valuesOfPage(_ nodes: [QueryNode]) throws -> [(id: ObjectID, values: [Value])] {
+        let compiler = QueryCompiler(state.schema, root: query.entity)
+        let operands = nodes.map(compiler.operand)
+        var frame = QueryFrame(state)
+        return try rows(reading: reads(nodes)).map { row in
+            frame.root = row
+            return (row.id, try operands.map { try $0.value(&frame) })
+        }
+    }
+
+    /// Returns the value of a node for one object.
+    package func value(_ node: QueryNode, of row: Row) throws -> Value {
+        try state.value(node, of: row, query.entity)
+    }
+
+    /// Calls `body` as `forEachMatch` does, with the values of entries where the index of the path
+    /// contains all that is read; returns false when it does not.
+    func forEachCoveredMatch(
+        _ path: QueryPath, reading slots: Set<Slot>?, _ body: (Row) throws -> Bool
+    ) throws -> Bool {
+        guard case .index(let path) = path,
+            var covered = CoveredRows(state, path.index, reading: slots)
+        else { return false }
+        let overlay = try state.overlay(query.entity)
+        var frame = QueryFrame(state)
+        var goesOn = true
+        for range in path.ranges where goesOn {
+            try state.reader.forEachEntry(of: path.index, in: range) { id, entry in
+                if overlay.ids.contains(id) { return true }
+                let shown = try covered.row(id, entry) ?? state.storedRow(query.entity, id)
+                guard let row = shown else { return true }
+                frame.root = row
+                if try !path.isExact && !condition.test(&frame) { return true }
+                goesOn = try body(row)
+                return goesOn
+            }
+        }
+        for row in overlay.rows.values where try goesOn && matches(row) { goesOn = try body(row) }
+        return true
+    }
+}

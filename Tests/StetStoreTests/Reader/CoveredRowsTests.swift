@@ -1,0 +1,109 @@
+import Foundation
+import StetLMDB
+import StetStore
+import Testing
+
+/// Values that a query takes from the entries of an index.
+struct CoveredRowsTests {
+    private let library: Library
+
+    init() throws {
+        library = try Library(schema: .people)
+        try library.commit([
+            library.edit(person(1), person("Ada", age: 3, score: 1.5)),
+            library.edit(person(2), person("Bob", age: -7, score: -2)),
+            library.edit(person(3), person("\u{212a}im", age: nil, score: 0)),
+            library.edit(person(4), person("Kip", age: .max, score: -0.0)),
+            library.edit(person(5), person("e\u{301}", age: .min, score: .infinity)),
+            library.edit(
+                person(6), person(String(repeating: "x", count: 600), age: 0, score: .nan)),
+        ])
+    }
+
+    /// Returns the values of a property of all people at or above the least value of another one,
+    /// in its order.
+    private func values(
+        _ slot: Slot, by order: Slot, from least: Value
+    ) throws -> [Value] {
+        try library.file.read { reader in
+            var query = StoreQuery(entity: 1)
+            let node = QueryNode.property(.root, slot: order)
+            query.condition = .comparison(.greaterOrEqual, node, .constant(least))
+            query.order = [QueryOrder(node)]
+            let view = QueryState.View(
+                WorkingState(library.file.schema, at: try reader.head().revision))
+            let run = try QueryRun(QueryState(reader, view), query)
+            let page = try run.valuesOfPage([.property(.root, slot: slot)]).flatMap(\.values)
+            var all: [Value] = []
+            query.order = []
+            try QueryRun(QueryState(reader, view), query)
+                .forEachValue(.property(.root, slot: slot)) { value in
+                    all.append(value)
+                    return true
+                }
+            #expect(all.count == page.count)
+            return page
+        }
+    }
+
+    /// Makes the records of people unreadable.
+    private func damageRecords(_ numbers: [Int]) throws {
+        let records = try #require(try library.file.dump()["records.1"])
+        for number in numbers {
+            let key = withUnsafeBytes(of: person(number).id.uuid.uuid) { Array($0) }
+            #expect(records[key] != nil)
+            try library.file.tamper("records.1", key, [1, 2, 3])
+        }
+    }
+
+    private func texts(_ values: [Value]) -> [[UInt8]] {
+        values.map { value in
+            if case .string(let text) = value { Array(text.utf8) } else { [] }
+        }
+    }
+
+    @Test func valuesOfAnIndexAreReadWithoutRecords() throws {
+        try damageRecords([1, 2])
+        let names = try texts(values(0, by: 0, from: .string("A")))
+        #expect(names.prefix(2) == [Array("Ada".utf8), Array("Bob".utf8)])
+        #expect(names.count == 6)
+        try damageRecords([4, 5, 6])
+        #expect(try values(2, by: 2, from: .int(-7)) == [-7, 0, 3, .max].map(Value.int))
+    }
+
+    @Test func textThatAnEntryDoesNotShowComesFromItsRecord() throws {
+        let found = try texts(values(0, by: 0, from: .string("K")))
+        let expected = ["\u{212a}im", "Kip", String(repeating: "x", count: 600), "e\u{301}"]
+        #expect(found == expected.map { Array($0.utf8) })
+    }
+
+    @Test func numbersThatAnEntryDoesNotShowComeFromTheirRecords() throws {
+        let found = try values(3, by: 3, from: .double(-2)).map { value in
+            if case .double(let number) = value { number.bitPattern } else { UInt64.max }
+        }
+        #expect(found == [-2, 0, -0.0, 1.5, .infinity].map(\.bitPattern))
+    }
+
+    @Test func otherValuesAreReadFromRecords() throws {
+        #expect(try values(3, by: 2, from: .int(3)) == [.double(1.5), .double(-0.0)])
+        try damageRecords([1])
+        #expect(throws: StoreError.self) { try values(3, by: 2, from: .int(3)) }
+    }
+
+    @Test func aDamagedEntryIsAnErrorAndOneOfAnEarlierVersionIsNot() throws {
+        let index = try library.file.index(.age)
+        let entries = try #require(try library.file.dump()["indexes"])
+        let isOfAge = { (key: [UInt8]) in key[0] == 0 && Int(key[1]) == index.number }
+        for key in entries.keys.filter(isOfAge) { try library.file.tamper("indexes", key, []) }
+        #expect(try values(2, by: 2, from: .int(0)) == [0, 3, .max].map(Value.int))
+        #expect(try library.file.verify().problems == [])
+        for key in entries.keys.filter(isOfAge) {
+            try library.file.tamper("indexes", key, [1, 2, 3, 4])
+        }
+        let error = #expect(throws: StoreError.self) { try values(2, by: 2, from: .int(0)) }
+        #expect(error?.code == .damaged)
+        let problems = try library.file.verify().problems
+        #expect(problems.count == 6)
+        #expect(problems.allSatisfy { $0.contains("has a wrong checksum for") })
+    }
+}
