@@ -106,10 +106,10 @@ package struct OrderedKey: Hashable, Sendable {
         }
     }
 
-    /// Writes the value of a property whose key is at an offset, and moves on to the next key;
-    /// returns false when several values have this key.
+    /// Writes the value of a type whose key is at an offset, and moves on to the next key; returns
+    /// false when several values have this key.
     static func read(
-        _ key: UnsafeRawBufferPointer, at offset: inout Int, _ property: Property, slot: Slot,
+        _ key: UnsafeRawBufferPointer, at offset: inout Int, _ type: ValueType, slot: Slot,
         to writer: inout RecordWriter
     ) throws(DecodingFailure) -> Bool {
         var reader = ByteReader(UnsafeRawBufferPointer(rebasing: key[offset...]))
@@ -118,16 +118,17 @@ package struct OrderedKey: Hashable, Sendable {
             writer.writeNull(slot: slot)
             return true
         }
-        switch property.type.widest {
+        switch type {
         case .string:
             let bytes = UnsafeRawBufferPointer(rebasing: reader.bytes[reader.offset...])
-            guard let end = bytes.firstIndex(of: Tag.end), end + 1 < bytes.count,
-                bytes[end + 1] == Tag.end
-            else { return false }
-            let text = try reader.read(byteCount: end + 2)
-            let string = UnsafeRawBufferPointer(rebasing: text[..<end])
-            guard string.allSatisfy(\.isOwnNormalForm) else { return false }
-            writer.write(bytes: string, slot: slot, isNormalized: true)
+            var end = 0
+            while end < bytes.count, bytes[end] != Tag.end, bytes[end].isOwnNormalForm { end += 1 }
+            // A zero that is a part of the text has another byte behind it.
+            guard end + 1 < bytes.count, bytes[end] == Tag.end, bytes[end + 1] == Tag.end else {
+                return false
+            }
+            let text = UnsafeRawBufferPointer(rebasing: try reader.read(byteCount: end + 2)[..<end])
+            writer.write(bytes: text, slot: slot, isNormalized: true)
         case .uuid, .reference:
             writer.write(id: ObjectID(bytes: try reader.read(byteCount: 16)), slot: slot)
         case .bool: writer.write(word: UInt64(try reader.read(UInt8.self)), slot: slot)

@@ -7,24 +7,26 @@ import StetLMDB
 /// ASCII, 0, NaN, and values that do not fit the entry; and where an entry has no checksum.
 struct CoveredRows: ~Copyable {
     private let state: QueryState
-    private let index: NumberedIndex
-    private let entity: Entity
+    private let entity: EntityNumber
+    private let propertyCount: Int
+    private let parts: [(slot: Slot, type: ValueType)]
     private var writer = RecordWriter(capacity: 256)
 
     /// - Parameter slots: The properties that are read; nil stands for all.
     /// - Returns: nil when the index does not contain the values of all of them.
     init?(_ state: QueryState, _ index: NumberedIndex, reading slots: Set<Slot>?) {
-        let entity = state.entity(index.entity)
+        let properties = state.entity(index.entity).properties
         guard let slots, !index.index.hasLists else { return nil }
         let isCovered = slots.allSatisfy { slot in
             index.index.parts.contains { $0.slot == slot && $0.folding.isEmpty }
         }
         guard isCovered,
-            index.index.parts.allSatisfy({ OrderedKey.isReadable(entity.properties[$0.slot]) })
+            index.index.parts.allSatisfy({ OrderedKey.isReadable(properties[$0.slot]) })
         else { return nil }
         self.state = state
-        self.index = index
-        self.entity = entity
+        entity = index.entity
+        propertyCount = properties.count
+        parts = index.index.parts.map { ($0.slot, properties[$0.slot].type.widest) }
     }
 
     /// Returns an object with the values of its entry; nil when they are in its record only.
@@ -39,15 +41,13 @@ struct CoveredRows: ~Copyable {
         }
         let values = try IndexKey(entry.key).values
         writer.buffer.count = 0
-        writer.begin(propertyCount: entity.properties.count)
+        writer.begin(propertyCount: propertyCount)
         var offset = 0
-        for place in index.index.parts.indices {
-            let slot = index.index.parts[place].slot
-            let isShown = try OrderedKey.read(
-                values, at: &offset, entity.properties[slot], slot: slot, to: &writer)
+        for (slot, type) in parts {
+            let isShown = try OrderedKey.read(values, at: &offset, type, slot: slot, to: &writer)
             if !isShown { return nil }
         }
         try state.visit()
-        return try state.row(id, coveredBy: writer.buffer.bytes, index.entity)
+        return try state.row(id, coveredBy: writer.buffer.bytes, entity)
     }
 }
