@@ -79,7 +79,7 @@ struct LiveEdits {
         }
         let boxes = try context.fetch(LiveBox.self).all().filter { !$0.isDeleted }
         let box = boxes.randomElement(using: &random)
-        switch Int.random(in: 0..<16, using: &random) {
+        switch Int.random(in: 0..<17, using: &random) {
         case 0 where samples.count < 40, 1 where samples.count < 40: try insert(context)
         case 2: context.delete(sample)
         case 3: try fill(sample, context)
@@ -92,9 +92,7 @@ struct LiveEdits {
         case 6: sample.next = chance(3) ? nil : samples.randomElement(using: &random)
         case 7:
             guard let tag = try context.fetch(LiveTag.self).all().randomElement(using: &random)
-            else {
-                return
-            }
+            else { return }
             if sample.tags.contains(tag) {
                 sample.tags.remove(tag)
             } else {
@@ -114,9 +112,25 @@ struct LiveEdits {
         case 12:
             context.insert(LiveBox(name: pick(LiveNodes.names)))
             box?.parent = boxes.randomElement(using: &random)
-        case 13: sample.number = pick(LiveNodes.numbers)
-        case 14: sample.note = chance(3) ? nil : pick(LiveNodes.texts)
+        case 13: editParts(of: sample)
+        case 14: sample.number = pick(LiveNodes.numbers)
+        case 15: sample.note = chance(3) ? nil : pick(LiveNodes.texts)
         default: sample.text = pick(LiveNodes.texts)
+        }
+    }
+
+    private mutating func editParts(of sample: LiveSample) {
+        if !sample.parts.isEmpty, chance(2) {
+            sample.parts[0].size = pick(LiveNodes.numbers)
+        } else {
+            sample.parts = parts()
+        }
+    }
+
+    private mutating func parts() -> [LivePart] {
+        (0..<pick([0, 1, 2, 3])).map { _ in
+            LivePart(
+                size: pick(LiveNodes.numbers), note: chance(3) ? nil : pick(LiveNodes.names))
         }
     }
 
@@ -137,6 +151,7 @@ struct LiveEdits {
         sample.date = pick(LiveNodes.dates)
         sample.flag = chance(2)
         sample.price = pick(LiveNodes.prices)
+        sample.parts = parts()
         if chance(2) {
             sample.box = try context.fetch(LiveBox.self).all().randomElement(using: &random)
         }

@@ -2,7 +2,7 @@ package import Foundation
 package import Stet
 
 // The models of the random trials of live queries: values of every kind, references, and members by
-// reference and by link, ordered and not.
+// reference and by link, ordered and not, and arrays of embedded values.
 
 @Model package final class LiveBox {
     package var name: String
@@ -25,6 +25,7 @@ package import Stet
     package var date: Date = Date(timeIntervalSinceReferenceDate: 0)
     package var flag: Bool = false
     package var price: Decimal = Decimal(0)
+    package var parts: [LivePart] = []
     package var box: LiveBox?
     package var shelf: LiveBox?
     package var next: LiveSample?
@@ -32,6 +33,16 @@ package import Stet
     package var others: OrderedToMany<LiveSample>
 
     package init() {}
+}
+
+@Embedded package struct LivePart {
+    package var size: Int
+    package var note: String?
+
+    package init(size: Int, note: String?) {
+        self.size = size
+        self.note = note
+    }
 }
 
 @Model package final class LiveTag {

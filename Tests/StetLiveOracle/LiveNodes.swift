@@ -110,6 +110,7 @@ struct LiveNodes {
             default: .not(parts[0])
             }
         }
+        if subject.entity == "LiveSample", chance(8) { return elements(subject) }
         if !ownOnly, chance(4), subject.entity != "LiveTag" { return members(subject, depth) }
         return leaf(subject, ownOnly: ownOnly)
     }
@@ -150,6 +151,35 @@ struct LiveNodes {
                     ? pick([.equal, .notEqual])
                     : pick([.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual]),
                 plain, .constant(value))
+        }
+    }
+
+    /// Returns a condition of the elements of an array.
+    private mutating func elements(_ subject: Subject) -> QueryNode {
+        guard let properties = schema.entity(named: subject.entity)?.properties,
+            let slot = schema.entity(named: subject.entity)?.slot(of: "parts"),
+            let part = properties[slot].embedded?.entity, let size = part.slot(of: "size"),
+            let note = part.slot(of: "note")
+        else { trap("\(subject.entity) has no parts") }
+        let scope = QueryScopes.next()
+        let array = QueryElements(owner: subject.object, slot: slot, scope: scope)
+        let element = QueryObject.element(scope: scope)
+        let isOfSize = QueryNode.comparison(
+            pick([.equal, .less, .greater]), .property(element, slot: size),
+            .constant(.int(pick(Self.numbers))))
+        let isOfNote = QueryNode.comparison(
+            pick([.equal, .notEqual]), .property(element, slot: note),
+            .constant(chance(3) ? .null : .string(pick(Self.names))))
+        let condition: QueryNode = pick([
+            isOfSize, isOfNote, .all([isOfSize, isOfNote]), .everything,
+        ])
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: return .elements(.any, array, condition)
+        case 1: return .elements(.all, array, condition)
+        default:
+            return .comparison(
+                pick([.greater, .equal, .less]), .elements(.count, array, condition),
+                .constant(.int(pick([0, 1, 2]))))
         }
     }
 
