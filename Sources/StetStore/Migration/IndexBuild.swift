@@ -7,14 +7,11 @@ import StetLMDB
 /// The entries are neither read nor updated before the migration: after a save the build starts
 /// again.
 struct IndexBuild {
-    /// The number of objects in a batch; a smaller total is left to the transaction of the
-    /// migration itself.
-    static let batchCount = 10_000
+    /// The number of objects in a batch.
+    private static let batchCount = 10_000
     /// The number of objects in a batch when all indexes are of words or substrings: their entries
-    /// are sorted before they are written, and a batch ends with `textByteCount` bytes of them.
-    static let textBatchCount = 100_000
-    /// The number of bytes of postings that are written at once.
-    static let textByteCount = 16 << 20
+    /// are sorted before they are written, and a `TextBatch` may end earlier.
+    private static let textBatchCount = 100_000
 
     /// The progress of the build, as the store keeps it.
     struct Progress {
@@ -56,7 +53,12 @@ struct IndexBuild {
             .sorted()
     }
 
-    /// Builds indexes that are too large for one transaction.
+    /// Returns the number of objects in a batch that get these indexes.
+    static func batchCount(of indexes: [NumberedIndex]) -> Int {
+        indexes.allSatisfy(\.index.hasLists) ? textBatchCount : batchCount
+    }
+
+    /// Builds indexes that are too large for the transaction of the migration itself.
     ///
     /// - Throws: the error of `report`, after which completed work is kept; `StoreError`
     ///   (`.migrationFailed`).
@@ -65,7 +67,7 @@ struct IndexBuild {
         let count = try environment.read { transaction in
             try records.compactMap { $0 }.reduce(0) { $0 + (try transaction.count(of: $1)) }
         }
-        guard count > Self.batchCount else { return }
+        guard count > Self.batchCount(of: migration.addedIndexes) else { return }
         do {
             while let doneCount = try environment.writeGrowing({ try advance(in: $0) }) {
                 try report?("indexes", min(doneCount, count), count)

@@ -140,15 +140,14 @@ struct MigrationWriter {
     private func buildIndexes(in transaction: borrowing WriteTransaction) throws {
         for (entity, upcast) in migration.upcasts.numbered {
             let built = addedIndexes(ofEntity: entity)
-            guard let upcast, !built.isEmpty else { continue }
-            var texts = TextEdits()
+            guard let upcast, !built.isEmpty, let indexes else { continue }
+            var texts = TextBatch(built, of: upcast.to)
             try forEachRecord(ofEntity: entity, in: transaction) { id, body in
-                let body = try RecordBody(body, of: upcast.to)
-                for index in built { try add(id, body, to: index, &texts, in: transaction) }
-                if texts.byteCount >= IndexBuild.textByteCount { try put(&texts, in: transaction) }
+                try add(id, body, of: upcast.to, to: built, &texts, in: transaction)
+                if texts.isFull { try texts.put(in: indexes, transaction) }
                 return true
             }
-            try put(&texts, in: transaction)
+            try texts.put(in: indexes, transaction)
         }
     }
 
@@ -165,24 +164,23 @@ struct MigrationWriter {
         in transaction: borrowing WriteTransaction
     ) throws -> (count: Int, last: ObjectID, isLast: Bool) {
         let built = addedIndexes(ofEntity: entity)
-        let limit =
-            built.allSatisfy(\.index.hasLists) ? IndexBuild.textBatchCount : IndexBuild.batchCount
+        let limit = IndexBuild.batchCount(of: built)
         var done = (count: 0, last: last, isLast: true)
+        guard let indexes else { return done }
         let type = migration.to.entities[entity]
-        var texts = TextEdits()
+        var texts = TextBatch(built, of: type)
         try forEachRecord(ofEntity: entity, from: last, in: transaction) { id, new in
             if id == last { return true }
-            if done.count == limit || texts.byteCount >= IndexBuild.textByteCount {
+            if done.count == limit || texts.isFull {
                 done.isLast = false
                 return false
             }
-            let body = try RecordBody(new, of: type)
-            for index in built { try add(id, body, to: index, &texts, in: transaction) }
+            try add(id, new, of: type, to: built, &texts, in: transaction)
             done.count += 1
             done.last = id
             return true
         }
-        try put(&texts, in: transaction)
+        try texts.put(in: indexes, transaction)
         return done
     }
 
@@ -240,16 +238,6 @@ struct MigrationWriter {
 
     // MARK: Indexes
 
-    /// Writes the collected postings.
-    private func put(
-        _ texts: inout TextEdits, in transaction: borrowing WriteTransaction
-    ) throws {
-        guard let indexes, !texts.isEmpty else { return }
-        texts.sort()
-        try TextTree(table: indexes).apply(texts, in: transaction)
-        texts = TextEdits()
-    }
-
     /// Removes all entries of an index.
     private func remove(
         _ index: NumberedIndex, in transaction: borrowing WriteTransaction
@@ -259,14 +247,24 @@ struct MigrationWriter {
         _ = try transaction.removeEntries(of: indexes, range)
     }
 
+    /// Adds the entries of an object to indexes, and the object to the batch of those with lists.
     private func add(
-        _ id: ObjectID, _ body: RecordBody, to index: NumberedIndex, _ texts: inout TextEdits,
+        _ id: ObjectID, _ bytes: UnsafeRawBufferPointer, of entity: Entity,
+        to added: [NumberedIndex], _ texts: inout TextBatch,
+        in transaction: borrowing WriteTransaction
+    ) throws {
+        texts.append(id, bytes)
+        let body = try RecordBody(bytes, of: entity)
+        for index in added where !index.index.hasLists {
+            try add(id, body, to: index, in: transaction)
+        }
+    }
+
+    private func add(
+        _ id: ObjectID, _ body: RecordBody, to index: NumberedIndex,
         in transaction: borrowing WriteTransaction
     ) throws {
         guard let indexes else { return }
-        if index.index.hasLists {
-            return texts.append(index.number, id, nil, try index.index.terms(of: body))
-        }
         var values: [UInt8] = []
         let hasNull = try index.index.append(body, to: &values)
         var entry = IndexKey.numberBytes(index.number) + values.prefix(IndexKey.valuesByteLimit)

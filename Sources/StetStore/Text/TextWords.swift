@@ -139,7 +139,7 @@ package struct TextWords: TextTerms {
                 forms.append(UInt64(other) << 32 | UInt64(index))
             }
         }
-        forms.sort()
+        forms.sortFew()
         var place = 0
         while place < forms.count {
             let list = forms[place] >> 32
@@ -202,6 +202,24 @@ package struct TextPosting {
             }
             last += Int(step)
             body(attribute, last)
+        }
+    }
+}
+
+extension [UInt64] {
+    /// Sorts numbers of which there are usually less than 30, as words in a title.
+    fileprivate mutating func sortFew() {
+        if count > 30 { return sort() }
+        withUnsafeMutableBufferPointer { numbers in
+            for end in numbers.indices.dropFirst() {
+                let number = numbers[end]
+                var place = end
+                while place > 0, numbers[place - 1] > number {
+                    numbers[place] = numbers[place - 1]
+                    place -= 1
+                }
+                numbers[place] = number
+            }
         }
     }
 }
