@@ -7,7 +7,9 @@ import Testing
     /// The modules of this package and its dependencies that each layer may import.
     private static let layers: [String: Set<String>] = [
         "StetLMDB": ["CLMDB"],
-        "StetStore": ["StetLMDB", "Crypto", "DequeModule", "Logging", "Metrics", "Tracing"],
+        "StetStore": [
+            "StetLMDB", "Crypto", "DequeModule", "Dispatch", "Logging", "Metrics", "Tracing",
+        ],
         "StetServiceLifecycle": ["Stet", "ServiceLifecycle"],
         "StetTesting": ["Stet", "StetStore", "Testing"],
         "Stet": ["Logging", "Metrics", "Observation", "StetStore", "Tracing"],
@@ -19,7 +21,9 @@ import Testing
             "SwiftSyntaxMacros",
         ],
     ]
-    private static let system: Set<String> = ["FoundationEssentials", "Glibc", "Synchronization"]
+    private static let system: Set<String> = [
+        "Dispatch", "FoundationEssentials", "Glibc", "Synchronization",
+    ]
 
     @Test(arguments: layers.keys.sorted())
     func aLayerImportsOnlyWhatIsBelowIt(layer: String) throws {

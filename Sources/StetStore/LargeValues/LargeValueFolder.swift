@@ -17,10 +17,11 @@ package struct LargeValueFolder {
         "\(directory)/\(prefix)\(value.digest.hexadecimal)"
     }
 
-    /// Returns whether there is a file of the size of a value.
+    /// Returns whether there is a regular file of the size of a value.
     package func contains(_ value: LargeValue) -> Bool {
         var status = stat()
-        return stat(path(of: value), &status) == 0 && Int(status.st_size) == value.byteCount
+        return stat(path(of: value), &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            && Int(status.st_size) == value.byteCount
     }
 
     /// Writes the file of a value, unless there is one.

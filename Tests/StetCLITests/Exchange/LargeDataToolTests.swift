@@ -86,6 +86,21 @@ struct LargeDataToolTests {
         #expect(try Tool.run("verify", second.path).status == 0)
     }
 
+    /// Opening a named pipe would wait for somebody who writes to it.
+    @Test func aNamedPipeIsNoFileOfAnEmptyValue() throws {
+        let value = [UInt8]().withUnsafeBytes { LargeValue(of: $0) }
+        let folder = directory.file("photos")
+        #expect(mkdir(folder, 0o700) == 0)
+        #expect(mkfifo("\(folder)/\(value.digest.hexadecimal)", 0o600) == 0)
+        let file = try store("first.stet")
+        let outcome = try importing(value.stored, into: file, "--large-data", folder)
+        #expect(outcome.status == 1)
+        #expect(
+            outcome.output.hasPrefix("line 1: photo is large data whose bytes "),
+            "\(outcome.output)")
+        #expect(try file.head().revision == .zero)
+    }
+
     @Test func theBytesOfRejectedRowsAreNotImported() throws {
         let first = try store("first.stet")
         let value = try write([1, 2, 3], to: first)
