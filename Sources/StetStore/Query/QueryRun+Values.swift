@@ -51,9 +51,34 @@ extension QueryRun {
             return try body(try operand.value(&frame))
         }
         if query.limit == nil, query.offset == 0, query.after == nil {
-            return try forEachMatch(try access(), reading: slots, give)
+            return try forEachMatch(try access(), reading: slots, keepsRows: false, give)
         }
-        for row in try rows(reading: slots) where try !give(row) { return }
+        try forEachRowOfPage(reading: slots, give)
+    }
+
+    /// Calls `body` with the objects of the page, in order, with the values of the properties that
+    /// are read, until it returns false; none is kept if they are found in this order.
+    private func forEachRowOfPage(
+        reading slots: Set<Slot>, _ body: (Row) throws -> Bool
+    ) throws {
+        if query.limit == 0 { return }
+        if let rows = try bestRows() {
+            for row in rows where try !body(row) { return }
+            return
+        }
+        let access = try access()
+        guard case .ordered(let range) = access, query.after == nil,
+            try state.overlay(query.entity).rows.isEmpty
+        else {
+            for row in try rows(reading: slots, by: access) where try !body(row) { return }
+            return
+        }
+        var place = 0
+        try walk(range, reading: slots, keepsRows: false) { row in
+            place += 1
+            if place > query.offset, try !body(row) { return false }
+            return place < query.end
+        }
     }
 
     /// Returns the properties of the query's own objects that it and some nodes read.
@@ -66,10 +91,13 @@ extension QueryRun {
         let compiler = QueryCompiler(state.schema, root: query.entity)
         let operands = nodes.map(compiler.operand)
         var frame = QueryFrame(state)
-        return try rows(reading: reads(nodes)).map { row in
+        var found: [(id: ObjectID, values: [Value])] = []
+        try forEachRowOfPage(reading: reads(nodes)) { row in
             frame.root = row
-            return (row.id, try operands.map { try $0.value(&frame) })
+            found.append((row.id, try operands.map { try $0.value(&frame) }))
+            return true
         }
+        return found
     }
 
     /// Returns the value of a node for one object.
@@ -80,10 +108,11 @@ extension QueryRun {
     /// Calls `body` as `forEachMatch` does, with the values of entries where the index of the path
     /// contains all that is read; returns false when it does not.
     func forEachCoveredMatch(
-        _ path: QueryPath, reading slots: Set<Slot>?, _ body: (Row) throws -> Bool
+        _ path: QueryPath, reading slots: Set<Slot>?, keepsRows: Bool,
+        _ body: (Row) throws -> Bool
     ) throws -> Bool {
         guard case .index(let path) = path,
-            var covered = CoveredRows(state, path.index, reading: slots)
+            var covered = CoveredRows(state, path.index, reading: slots, keepsRows: keepsRows)
         else { return false }
         let overlay = try state.overlay(query.entity)
         var frame = QueryFrame(state)

@@ -176,11 +176,12 @@ package struct QueryRun {
     }
 
     func forEachMatch(
-        _ access: Access, reading slots: Set<Slot>? = nil, _ body: (Row) throws -> Bool
+        _ access: Access, reading slots: Set<Slot>? = nil, keepsRows: Bool = true,
+        _ body: (Row) throws -> Bool
     ) throws {
         switch access {
         case .ids(let ids, let path, _):
-            if try forEachCoveredMatch(path, reading: slots, body) { return }
+            if try forEachCoveredMatch(path, reading: slots, keepsRows: keepsRows, body) { return }
             try forEachMatch(among: ids, of: path, body)
         default: try forEachMatchOfAll(body)
         }
@@ -217,15 +218,16 @@ package struct QueryRun {
     }
 
     /// Returns the objects of the page, in order.
-    package func rows() throws -> [Row] { try rows(reading: nil) }
+    package func rows() throws -> [Row] {
+        if query.limit == 0 { return [] }
+        if let rows = try bestRows() { return rows }
+        return try rows(reading: nil, by: try access())
+    }
 
     /// Returns the objects of the page with the values of the properties that are read; nil stands
     /// for all.
-    func rows(reading slots: Set<Slot>?) throws -> [Row] {
-        if query.limit == 0 { return [] }
-        if let rows = try bestRows() { return rows }
+    func rows(reading slots: Set<Slot>?, by access: Access) throws -> [Row] {
         var page = try QueryPage(sorter, query)
-        let access = try access()
         switch access {
         case .nothing: break
         case .ids:
@@ -233,7 +235,16 @@ package struct QueryRun {
                 try page.add(row)
                 return true
             }
-        case .ordered(let range): try walk(range, reading: slots, &page)
+        case .ordered(let range):
+            let overlay = try state.overlay(query.entity)
+            page.isSorted = overlay.rows.isEmpty && query.after == nil
+            for row in overlay.rows.values where try matches(row) { try page.add(row) }
+            var missing = query.end
+            let position = try page.position(in: range, of: state.entity(query.entity))
+            try walk(range, reading: slots, from: position) { row in
+                if try page.add(row) { missing -= 1 }
+                return missing > 0
+            }
         case .scan where query.order.isEmpty:
             // Records are stored in ascending order of id.
             page.isSorted = query.after == nil
@@ -251,7 +262,7 @@ package struct QueryRun {
     }
 
     /// Returns the best hits of a search, without reading others; nil for any other query.
-    private func bestRows() throws -> [Row]? {
+    func bestRows() throws -> [Row]? {
         guard case .rank(.root, let match)? = query.order.first?.node, query.after == nil,
             query.order == [QueryOrder(.rank(.root, match))],
             query.condition.conjuncts == [.matching(.root, match)],
@@ -278,20 +289,19 @@ package struct QueryRun {
         try state.row(query.entity, id)
     }
 
-    private func walk(
-        _ ordered: QueryPath.OrderedRange, reading slots: Set<Slot>?, _ page: inout QueryPage
+    /// Calls `body` with each object of a range that satisfies the condition and is as in the last
+    /// commit, until it returns false.
+    func walk(
+        _ ordered: QueryPath.OrderedRange, reading slots: Set<Slot>?, keepsRows: Bool = true,
+        from position: IndexPosition? = nil, _ body: (Row) throws -> Bool
     ) throws {
         let overlay = try state.overlay(query.entity)
-        page.isSorted = overlay.rows.isEmpty && query.after == nil
-        for row in overlay.rows.values where try matches(row) { try page.add(row) }
-        var missing = query.end
-        let entity = state.entity(query.entity)
         let leavesOut = !overlay.ids.isEmpty
         var frame = QueryFrame(state)
-        var covered = CoveredRows(state, ordered.index, reading: slots)
+        var covered = CoveredRows(state, ordered.index, reading: slots, keepsRows: keepsRows)
         try state.reader.forEachEntry(
             of: ordered.index, in: ordered.range, descending: query.isDescendingByID,
-            from: try page.position(in: ordered, of: entity)
+            from: position
         ) { id, entry in
             if leavesOut, overlay.ids.contains(id) { return true }
             let shown = try covered?.row(id, entry) ?? state.storedRow(query.entity, id)
@@ -300,8 +310,7 @@ package struct QueryRun {
                 frame.root = row
                 guard try condition.test(&frame) else { return true }
             }
-            if try page.add(row) { missing -= 1 }
-            return missing > 0
+            return try body(row)
         }
     }
 }

@@ -165,7 +165,7 @@ package final class QueryState {
         return try row(id, header.revision, body, entity)
     }
 
-    private func row(
+    func row(
         _ id: ObjectID, _ revision: Revision, _ body: UnsafeRawBufferPointer, _ entity: EntityNumber
     ) throws -> Row {
         let count = self.entity(entity).properties.count
@@ -174,18 +174,12 @@ package final class QueryState {
             reader: try RecordReader(body: body, propertyCount: count))
     }
 
-    /// Returns a row with a body that consists of values of an index.
-    func row(
-        _ id: ObjectID, coveredBy body: UnsafeRawBufferPointer, _ entity: EntityNumber
-    ) throws -> Row {
-        try row(id, .zero, keep(body), entity)
-    }
-
     private func keep(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
         bytes.withUnsafeBytes { keep($0) }
     }
 
-    private func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    /// Returns a copy that exists as long as the state.
+    func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         if room.count < bytes.count {
             let byteCount = max(bytes.count, 1 << 12)
             kept.append(.allocate(byteCount: byteCount, alignment: 8))

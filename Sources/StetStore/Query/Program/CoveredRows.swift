@@ -10,11 +10,16 @@ struct CoveredRows: ~Copyable {
     private let entity: EntityNumber
     private let propertyCount: Int
     private let parts: [(slot: Slot, type: ValueType)]
+    private let keepsRows: Bool
     private var writer = RecordWriter(capacity: 256)
 
-    /// - Parameter slots: The properties that are read; nil stands for all.
+    /// - Parameters:
+    ///   - slots: The properties that are read; nil stands for all.
+    ///   - keepsRows: false when each row is used before the next one is made.
     /// - Returns: nil when the index does not contain the values of all of them.
-    init?(_ state: QueryState, _ index: NumberedIndex, reading slots: Set<Slot>?) {
+    init?(
+        _ state: QueryState, _ index: NumberedIndex, reading slots: Set<Slot>?, keepsRows: Bool
+    ) {
         let properties = state.entity(index.entity).properties
         guard let slots, !index.index.hasLists else { return nil }
         let isCovered = slots.allSatisfy { slot in
@@ -24,6 +29,7 @@ struct CoveredRows: ~Copyable {
             index.index.parts.allSatisfy({ OrderedKey.isReadable(properties[$0.slot]) })
         else { return nil }
         self.state = state
+        self.keepsRows = keepsRows
         entity = index.entity
         propertyCount = properties.count
         parts = index.index.parts.map { ($0.slot, properties[$0.slot].type.widest) }
@@ -48,6 +54,7 @@ struct CoveredRows: ~Copyable {
             if !isShown { return nil }
         }
         try state.visit()
-        return try state.row(id, coveredBy: writer.buffer.bytes, entity)
+        let body = writer.buffer.bytes
+        return try state.row(id, .zero, keepsRows ? state.keep(body) : body, entity)
     }
 }
