@@ -134,7 +134,7 @@ package struct TextEdits: Sendable {
     /// Sorts edits that were collected in the order of their objects: by their lists, in which
     /// they keep that order.
     package mutating func sort() {
-        // The end of each list's edits first, and the place of its next edit then.
+        // The number of each list's edits first, and the place of its next edit then.
         var places = [Int](repeating: 0, count: lists.count)
         for edit in edits { places[Int(edit.list)] += 1 }
         var start = 0
