@@ -88,10 +88,18 @@ public struct Commit: Sendable, Identifiable {
     public var isRedacted: Bool { envelope.isRedacted }
 
     /// Calls `body` for each change, in ascending order of entity and id.
+    ///
+    /// - Throws: the errors of `body`; `DecodingFailure` when the entry is damaged.
     package func forEachChange(_ body: (JournalChange) throws -> Void) throws {
         var reader = ByteReader(self.body.bytes)
         _ = try JournalChange.readBlock(&reader, minimum: 4)
-        for _ in 0..<envelope.changeCount { try body(try JournalChange(decoding: &reader)) }
+        for _ in 0..<envelope.changeCount {
+            let change = try JournalChange(decoding: &reader)
+            guard schema.entities.element(at: change.entity) != nil else {
+                throw DecodingFailure("a change of entity \(change.entity), which does not exist")
+            }
+            try body(change)
+        }
         try reader.expectEnd()
     }
 
