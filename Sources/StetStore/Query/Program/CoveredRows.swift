@@ -13,10 +13,10 @@ struct CoveredRows: ~Copyable {
     private let keepsRows: Bool
     private var writer = RecordWriter(capacity: 256)
 
-    /// - Parameters:
-    ///   - slots: The properties that are read; nil stands for all.
-    ///   - keepsRows: false when each row is used before the next one is made.
-    /// - Returns: nil when the index does not contain the values of all of them.
+    /// Creates the rows of an index; nil when it does not contain the values of all properties in
+    /// `slots`, or when that is nil, which stands for all.
+    ///
+    /// Unless the rows are kept, each must be used before the next one is made.
     init?(
         _ state: QueryState, _ index: NumberedIndex, reading slots: Set<Slot>?, keepsRows: Bool
     ) {
