@@ -1,8 +1,9 @@
 import StetLMDB
 
 /// The key of an entry of an index: the number of the index, the ordered key of the values, and the
-/// id of the object. The value of the entry is a checksum of the key, or empty in the entries of
-/// earlier versions.
+/// id of the object.
+///
+/// The value of the entry is a checksum of the key, or empty in the entries of earlier versions.
 ///
 /// A key of values that is too long is truncated so that the entry fits; entries with equal
 /// beginnings must then be distinguished by the records of their objects.
