@@ -7,7 +7,8 @@ import StetLMDB
 /// The entries are neither read nor updated before the migration: after a save the build starts
 /// again.
 struct IndexBuild {
-    /// The number of objects in a batch.
+    /// The number of objects in a batch; a smaller total is left to the transaction of the
+    /// migration itself.
     private static let batchCount = 10_000
     /// The number of objects in a batch when all indexes are of words or substrings: their entries
     /// are sorted before they are written, and a `TextBatch` may end earlier.
@@ -58,7 +59,7 @@ struct IndexBuild {
         indexes.allSatisfy(\.index.hasLists) ? textBatchCount : batchCount
     }
 
-    /// Builds indexes that are too large for the transaction of the migration itself.
+    /// Builds indexes that are too large for one transaction.
     ///
     /// - Throws: the error of `report`, after which completed work is kept; `StoreError`
     ///   (`.migrationFailed`).
@@ -67,7 +68,7 @@ struct IndexBuild {
         let count = try environment.read { transaction in
             try records.compactMap { $0 }.reduce(0) { $0 + (try transaction.count(of: $1)) }
         }
-        guard count > Self.batchCount(of: migration.addedIndexes) else { return }
+        guard count > Self.batchCount else { return }
         do {
             while let doneCount = try environment.writeGrowing({ try advance(in: $0) }) {
                 try report?("indexes", min(doneCount, count), count)

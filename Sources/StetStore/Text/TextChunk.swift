@@ -94,12 +94,6 @@ struct TextChunkWriter: ~Copyable {
 extension ByteBuffer {
     /// Appends a number as `Array.append(varint:)` does.
     fileprivate mutating func append(varint number: UInt64) {
-        reserve(10)
-        var rest = number
-        while rest >= 0x80 {
-            append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        append(UInt8(truncatingIfNeeded: rest))
+        number.forEachVarintByte { append($0) }
     }
 }

@@ -227,12 +227,20 @@ extension [UInt64] {
 extension [UInt8] {
     /// Appends a number as groups of seven bits, the lowest first; all but the last have bit 7 set.
     mutating func append(varint number: UInt64) {
-        var rest = number
+        number.forEachVarintByte { append($0) }
+    }
+}
+
+extension UInt64 {
+    /// Calls `body` with groups of seven bits, the lowest first; all but the last have bit 7 set.
+    @inline(__always)
+    func forEachVarintByte(_ body: (UInt8) -> Void) {
+        var rest = self
         while rest >= 0x80 {
-            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            body(UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7
         }
-        append(UInt8(truncatingIfNeeded: rest))
+        body(UInt8(truncatingIfNeeded: rest))
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import StetLMDB
 import StetStore
+import StetTestSupport
 import Testing
 
 /// Values that a query takes from the entries of an index.
@@ -105,5 +106,48 @@ struct CoveredRowsTests {
         let problems = try library.file.verify().problems
         #expect(problems.count == 6)
         #expect(problems.allSatisfy { $0.contains("has a wrong checksum for") })
+    }
+
+    /// Entries whose checksums are right, as an attacker writes them.
+    @Test func noHostileEntryIsATrap() throws {
+        var random = SeededGenerator(seed: 0x57e7_c0fe)
+        for index in [EntityIndex.name, .age, .score, .tag] {
+            let number = try library.file.index(index).number
+            let slot = index.parts[0].slot
+            for _ in 0..<300 {
+                let count = Int.random(in: 0...20, using: &random)
+                let values = (0..<count).map { _ in
+                    [0, 1, 0x7f, 0xff, UInt8.random(in: .min ... .max, using: &random)]
+                        .randomElement(using: &random)!
+                }
+                let key = [0, UInt8(number)] + values + [UInt8](repeating: 7, count: 16)
+                let checksum = key.withUnsafeBytes {
+                    UInt32(truncatingIfNeeded: Checksum.hash($0, seed: 0))
+                }
+                let value = withUnsafeBytes(of: checksum.littleEndian) { Array($0) }
+                try library.file.tamper("indexes", key, value)
+                do {
+                    _ = try all(slot)
+                } catch let error as StoreError {
+                    #expect(error.code == .damaged)
+                }
+                try library.file.tamper("indexes", key, nil)
+            }
+            #expect(try all(slot).count == 6)
+        }
+        #expect(try library.file.verify().problems == [])
+    }
+
+    /// Returns a property of the first people in its order, whose nils come first.
+    private func all(_ slot: Slot) throws -> [Value] {
+        try library.file.read { reader in
+            var query = StoreQuery(entity: 1)
+            query.order = [QueryOrder(.property(.root, slot: slot))]
+            query.limit = 1_000
+            let view = QueryState.View(
+                WorkingState(library.file.schema, at: try reader.head().revision))
+            return try QueryRun(QueryState(reader, view), query)
+                .valuesOfPage([.property(.root, slot: slot)]).flatMap(\.values)
+        }
     }
 }
