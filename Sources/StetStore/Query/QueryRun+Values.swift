@@ -56,31 +56,6 @@ extension QueryRun {
         try forEachRowOfPage(reading: slots, give)
     }
 
-    /// Calls `body` with the objects of the page, in order, with the values of the properties that
-    /// are read, until it returns false; none is kept if they are found in this order.
-    private func forEachRowOfPage(
-        reading slots: Set<Slot>, _ body: (Row) throws -> Bool
-    ) throws {
-        if query.limit == 0 { return }
-        if let rows = try bestRows() {
-            for row in rows where try !body(row) { return }
-            return
-        }
-        let access = try access()
-        guard case .ordered(let range) = access, query.after == nil,
-            try state.overlay(query.entity).rows.isEmpty
-        else {
-            for row in try rows(reading: slots, by: access) where try !body(row) { return }
-            return
-        }
-        var place = 0
-        try walk(range, reading: slots, keepsRows: false) { row in
-            place += 1
-            if place > query.offset, try !body(row) { return false }
-            return place < query.end
-        }
-    }
-
     /// Returns the properties of the query's own objects that it and some nodes read.
     private func reads(_ nodes: [QueryNode]) -> Set<Slot> {
         QueryReads(query, beside: nodes, in: state.schema).slots

@@ -219,14 +219,43 @@ package struct QueryRun {
 
     /// Returns the objects of the page, in order.
     package func rows() throws -> [Row] {
-        if query.limit == 0 { return [] }
-        if let rows = try bestRows() { return rows }
-        return try rows(reading: nil, by: try access())
+        var rows: [Row] = []
+        try forEachRowOfPage { row in
+            rows.append(row)
+            return true
+        }
+        return rows
     }
 
-    /// Returns the objects of the page with the values of the properties that are read; nil stands
-    /// for all.
-    func rows(reading slots: Set<Slot>?, by access: Access) throws -> [Row] {
+    /// Calls `body` with the objects of the page, in order, with the values of the properties that
+    /// are read, until it returns false; nil stands for all properties.
+    ///
+    /// A row that does not have all of them must be used before the next one is made.
+    func forEachRowOfPage(
+        reading slots: Set<Slot>? = nil, _ body: (Row) throws -> Bool
+    ) throws {
+        if query.limit == 0 { return }
+        if let rows = try bestRows() {
+            for row in rows where try !body(row) { return }
+            return
+        }
+        let access = try access()
+        guard case .ordered(let range) = access, query.after == nil,
+            try state.overlay(query.entity).rows.isEmpty
+        else {
+            for row in try sortedPage(access, reading: slots) where try !body(row) { return }
+            return
+        }
+        var place = 0
+        try walk(range, reading: slots, keepsRows: false) { row in
+            place += 1
+            if place > query.offset, try !body(row) { return false }
+            return place < query.end
+        }
+    }
+
+    /// Returns the objects of a page that are not found in its order one by one.
+    private func sortedPage(_ access: Access, reading slots: Set<Slot>?) throws -> [Row] {
         var page = try QueryPage(sorter, query)
         switch access {
         case .nothing: break
@@ -236,9 +265,9 @@ package struct QueryRun {
                 return true
             }
         case .ordered(let range):
-            let overlay = try state.overlay(query.entity)
-            page.isSorted = overlay.rows.isEmpty && query.after == nil
-            for row in overlay.rows.values where try matches(row) { try page.add(row) }
+            for row in try state.overlay(query.entity).rows.values where try matches(row) {
+                try page.add(row)
+            }
             var missing = query.end
             let position = try page.position(in: range, of: state.entity(query.entity))
             try walk(range, reading: slots, from: position) { row in
@@ -262,7 +291,7 @@ package struct QueryRun {
     }
 
     /// Returns the best hits of a search, without reading others; nil for any other query.
-    func bestRows() throws -> [Row]? {
+    private func bestRows() throws -> [Row]? {
         guard case .rank(.root, let match)? = query.order.first?.node, query.after == nil,
             query.order == [QueryOrder(.rank(.root, match))],
             query.condition.conjuncts == [.matching(.root, match)],
@@ -291,7 +320,7 @@ package struct QueryRun {
 
     /// Calls `body` with each object of a range that satisfies the condition and is as in the last
     /// commit, until it returns false.
-    func walk(
+    private func walk(
         _ ordered: QueryPath.OrderedRange, reading slots: Set<Slot>?, keepsRows: Bool = true,
         from position: IndexPosition? = nil, _ body: (Row) throws -> Bool
     ) throws {
