@@ -36,10 +36,10 @@ struct ObjectNames {
 extension Entity {
     /// The first attribute that identifies an object as text: unique by itself, and required.
     fileprivate var nameSlot: Slot? {
-        indexes.first { index in
-            guard index.isUnique, index.parts.count == 1 else { return false }
-            let property = properties[index.parts[0].slot]
+        indexes.lazy.map(\.parts[0].slot).first { slot in
+            let property = properties[slot]
             return property.type == .string && !property.isOptional && !property.isHidden
-        }?.parts[0].slot
+                && indexes.contains { $0.isUnique(in: slot) }
+        }
     }
 }

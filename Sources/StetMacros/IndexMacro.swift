@@ -50,14 +50,22 @@ struct IndexDeclaration {
         return names.contains(nil) ? nil : names.compactMap { $0 }
     }
 
-    /// The expression for the index in the description of the model.
-    var description: String {
+    /// Returns the expression for the index in the description of a model.
+    func description(in model: String) -> String {
         let names = keyPaths.compactMap(Self.names)
             .map { "\"\($0.joined(separator: "."))\"" }.joined(separator: ", ")
         let comparing = syntax.arguments.first { $0.label?.text == "comparing" }
             .map { ", comparing: \($0.expression.trimmedDescription)" }
-        return "Stet._ModelIndex(isUnique: \(syntax.macroName.text == "Unique"), [\(names)]"
-            + "\(comparing ?? "")),"
+        let condition = condition.map { ", where: \($0.amongQueryExpressions)" }
+        let isUnique = syntax.macroName.text == "Unique"
+        return "Stet._ModelIndex(of: \(model).self, isUnique: \(isUnique), [\(names)]"
+            + "\(comparing ?? "")\(condition ?? "")),"
+    }
+
+    /// The closure with the condition of the objects in the index; nil when all are in it.
+    private var condition: ExprSyntax? {
+        syntax.arguments.first { $0.label?.text == "where" }?.expression
+            ?? syntax.trailingClosure.map(ExprSyntax.init)
     }
 
     /// Reports key paths that do not name a property.

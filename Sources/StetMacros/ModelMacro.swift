@@ -199,7 +199,9 @@ struct ModelMembers {
         }
         let indexes =
             indexes.isEmpty
-            ? "" : ", indexes: [\n\(indexes.map(\.description).joined(separator: "\n"))\n]"
+            ? ""
+            : ", indexes: [\n"
+                + indexes.map { $0.description(in: name) }.joined(separator: "\n") + "\n]"
         return """
             \(access)static let _$description = Stet._ModelDescription<\(name)>(name: \"\(name)\"\(originalName.map { ", originalName: \($0)" } ?? ""), properties: [
             \(entries)

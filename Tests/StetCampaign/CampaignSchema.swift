@@ -31,6 +31,8 @@ extension Schema {
         indexes: [
             EntityIndex([.init(slot: 0)]),
             EntityIndex([.init(slot: 2), .init(slot: 1)]),
+            EntityIndex([.init(slot: 1)]).only(
+                where: .comparison(.notEqual, .property(.root, slot: 3), .constant(.null))),
             // Contains random values, which never repeat.
             EntityIndex([.init(slot: 8)], isUnique: true),
         ],

@@ -206,7 +206,8 @@ enum FuzzSeeds {
         let name = Property(name: "name", type: .string)
         let age = Property(name: "age", type: .int8, isOptional: true)
         let unique = EntityIndex([.init(slot: 0, folding: .caseInsensitive)], isUnique: true)
-        let compound = EntityIndex([.init(slot: 1), .init(slot: 0)])
+        let compound = EntityIndex([.init(slot: 1), .init(slot: 0)]).only(
+            where: .not(.comparison(.less, .property(.root, slot: 1), .constant(.int(0)))))
         do {
             return try Schema(entities: [
                 Entity(name: "P", properties: [name, age], indexes: [unique, compound])

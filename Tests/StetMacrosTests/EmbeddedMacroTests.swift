@@ -297,8 +297,9 @@ import Testing
         #expect(messages(source) == [])
         let lines = expand(source)
         #expect(
-            lines.contains("Stet._ModelIndex(isUnique: false, [\"address.city\", \"name\"]),"))
-        #expect(lines.contains("Stet._ModelIndex(isUnique: true, [\"site.city\"]),"))
+            lines.contains(
+                "Stet._ModelIndex(of: A.self, isUnique: false, [\"address.city\", \"name\"]),"))
+        #expect(lines.contains("Stet._ModelIndex(of: A.self, isUnique: true, [\"site.city\"]),"))
         #expect(
             lines.contains {
                 $0.hasPrefix("private static func") && $0.hasSuffix("Fields> = \\.city) {")

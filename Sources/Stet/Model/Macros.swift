@@ -140,25 +140,42 @@ public macro Attribute(_ options: AttributeOption..., originalName: String? = ni
 /// ```
 ///
 /// An object with nil in one of them is exempt. Code 1551. For a single property, use
-/// `@Attribute(.unique)`.
+/// `@Attribute(.unique)`. With a condition, only objects that satisfy it have unique values, such
+/// as those that are not archived:
+///
+/// ```swift
+/// #Unique<Article>(\.slug, where: { !$0.isArchived })
+/// ```
 ///
 /// - Parameters:
 ///   - properties: the properties of the model.
 ///   - comparing: the comparison of the properties that are text.
+///   - condition: the condition: a closure as for `#Index`.
 @freestanding(declaration)
 public macro Unique<M: Model>(
-    _ properties: PartialKeyPath<M>..., comparing: TextFolding = []
+    _ properties: PartialKeyPath<M>..., comparing: TextFolding = [],
+    where condition: (M) -> Bool = { _ in true }
 ) = #externalMacro(module: "StetMacros", type: "IndexMacro")
 
 /// Adds an index by which objects are found and sorted by these properties, or by the first of
 /// them, without reading every object; written inside the class.
 ///
+/// With a condition, the index contains only the objects that satisfy it, and serves only queries
+/// that require the same: it is small, and changes of other objects do not touch it.
+///
+/// ```swift
+/// #Index<Job>(\.due, where: { $0.state == .waiting })
+/// ```
+///
 /// - Parameters:
 ///   - properties: the properties of the model, the most significant one first.
 ///   - comparing: the comparison of the properties that are text.
+///   - condition: the condition: one expression over attributes of the object, with the operators
+///     that queries have. It does not run; it must be the same each time that the program runs.
 @freestanding(declaration)
 public macro Index<M: Model>(
-    _ properties: PartialKeyPath<M>..., comparing: TextFolding = []
+    _ properties: PartialKeyPath<M>..., comparing: TextFolding = [],
+    where condition: (M) -> Bool = { _ in true }
 ) = #externalMacro(module: "StetMacros", type: "IndexMacro")
 
 /// Describes how a property refers to other objects: the effect of deleting the owner, the property

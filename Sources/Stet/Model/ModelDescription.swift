@@ -239,13 +239,21 @@ public struct _ModelIndex: Sendable {
     private let properties: [String]
     private let folding: TextFolding
     private let isOfSubstrings: Bool
+    /// The condition of the objects in the index.
+    private let condition: QueryNode
 
-    /// Creates an index over the properties with these names.
-    public init(isUnique: Bool, _ properties: [String], comparing folding: TextFolding = []) {
+    /// Creates an index over the properties with these names, of the objects that satisfy a
+    /// condition.
+    public init<M: Model>(
+        of model: M.Type, isUnique: Bool, _ properties: [String],
+        comparing folding: TextFolding = [],
+        where condition: ((M.Fields) -> any _DerivedExpression)? = nil
+    ) {
         self.isUnique = isUnique
         self.properties = properties
         self.folding = folding
         isOfSubstrings = false
+        self.condition = condition?(M.fields)._derivation.node ?? .everything
     }
 
     /// Creates the index that an option of the property with a name declares.
@@ -254,6 +262,7 @@ public struct _ModelIndex: Sendable {
         properties = [name]
         folding = option.folding
         isOfSubstrings = option.isOfSubstrings
+        condition = .everything
     }
 
     /// Returns the index over one property with another name.
@@ -275,8 +284,8 @@ public struct _ModelIndex: Sendable {
                 slot: Slot(names.firstIndex(of: name) ?? names.count),
                 folding: isCompound && !isText ? [] : folding)
         }
-        return isOfSubstrings
-            ? EntityIndex(substringsOf: parts[0].slot) : EntityIndex(parts, isUnique: isUnique)
+        if isOfSubstrings { return EntityIndex(substringsOf: parts[0].slot) }
+        return EntityIndex(parts, isUnique: isUnique).only(where: condition)
     }
 }
 

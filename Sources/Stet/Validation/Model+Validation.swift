@@ -84,10 +84,9 @@ extension ContextCore {
     ) throws -> [Violation] {
         if value == .null { return [] }
         let entity = table(for: M.self).entity
-        let index = schema.indexes(ofEntity: entity).first {
-            $0.index.isUnique && $0.index.parts.map(\.slot) == [slot]
-        }
-        guard let index, let other = try holder(of: value, index, slot, besides: object) else {
+        guard let index = schema.uniqueIndex(of: slot, ofEntity: entity),
+            let other = try holder(of: value, index, slot, besides: object)
+        else {
             return []
         }
         let conflict = UniquenessConflict(index: index.number, object: object.id, other: other)

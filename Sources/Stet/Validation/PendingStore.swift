@@ -134,11 +134,9 @@ extension Store {
     func uniqueIndex<M: Model, T: StoredValue>(
         of type: M.Type, _ property: KeyPath<M.Snapshot, T>, _ entity: EntityNumber
     ) -> NumberedIndex {
-        let slot = M._$description.slot(of: property)
-        let index = file.schema.indexes(ofEntity: entity).first {
-            $0.index.isUnique && $0.index.parts.map(\.slot) == [slot]
-        }
-        guard let index else {
+        guard let slot = M._$description.slot(of: property),
+            let index = file.schema.uniqueIndex(of: slot, ofEntity: entity)
+        else {
             trap("object(_:where:is:) needs a property that is '.unique'")
         }
         return index

@@ -39,11 +39,16 @@ extension PropertyDeclaration {
 
     /// The expression in generated code, among query expressions.
     var writtenDerivation: String? {
-        derivingExpression.map { DefaultRewriter().rewrite($0).trimmedDescription }
+        derivingExpression.map(\.amongQueryExpressions)
     }
 
     /// The name of the member of `Fields` that has the expression.
     var derivationName: String { "_\(name)Derivation" }
+}
+
+extension ExprSyntax {
+    /// The text of an expression of values among query expressions.
+    var amongQueryExpressions: String { DefaultRewriter().rewrite(self).trimmedDescription }
 }
 
 /// Replaces `??`, which would be that of the optional expressions themselves.

@@ -91,7 +91,7 @@ package struct IndexChanges: Sendable {
     // MARK: Collecting
 
     /// Records the change of an object's entry; `before` and `after` are nil when it does not
-    /// exist.
+    /// exist, or the index does not contain it.
     mutating func append(
         _ index: NumberedIndex, _ id: ObjectID, _ before: RecordBody?, _ after: RecordBody?
     ) throws {
@@ -141,7 +141,7 @@ package struct IndexChanges: Sendable {
     }
 
     /// Sorts entries that were collected in the order of their objects.
-    fileprivate mutating func sort() {
+    mutating func sort() {
         removed = sorted(removed)
         added = sorted(added)
         texts.sort()
@@ -150,31 +150,6 @@ package struct IndexChanges: Sendable {
     private func sorted(_ entries: [Entry]) -> [Entry] {
         let parts = entries.map { $0.start..<$0.start + $0.byteCount - IndexKey.idByteCount }
         return ByteOrder.sorted(bytes, parts).map { entries[$0] }
-    }
-}
-
-extension ChangeSetBuilder {
-    /// Returns the effect of the sorted items, with their final values, on the entries of indexes.
-    borrowing func collectedIndexChanges() throws -> IndexChanges {
-        var changes = IndexChanges()
-        if schema.indexes.isEmpty { return changes }
-        var current: EntityNumber = 0
-        var indexes: [NumberedIndex] = []
-        for item in items {
-            if item.entity != current {
-                current = item.entity
-                indexes = schema.indexes(ofEntity: current)
-            }
-            if indexes.isEmpty { continue }
-            let entity = schema.entities[current]
-            let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
-            let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
-            for index in indexes {
-                try changes.append(index, item.id, before, after)
-            }
-        }
-        changes.sort()
-        return changes
     }
 }
 

@@ -258,16 +258,22 @@ extension Upcast {
     /// Returns whether the entries of an index can be kept as those of another one.
     fileprivate func keepsEntries(of old: EntityIndex, as new: EntityIndex) -> Bool {
         guard old.parts.count == new.parts.count, old.isUnique || !new.isUnique,
-            old.contents == new.contents, old.textVersion == new.textVersion
+            old.contents == new.contents, old.textVersion == new.textVersion,
+            new.conditionSlots.allSatisfy(keepsValues),
+            new.condition(afterMoving: { slots[$0] }) == old.condition
         else { return false }
         return zip(old.parts, new.parts).allSatisfy { oldPart, newPart in
-            let (former, property) = (from.properties[oldPart.slot], to.properties[newPart.slot])
-            return slots[newPart.slot] == oldPart.slot && oldPart.folding == newPart.folding
-                && oldPart.language == newPart.language
-                && former.type.widest == property.type.widest
-                && (property.isOptional || !former.isOptional)
-                && (!to.isRequiredMember(newPart.slot) || from.isRequiredMember(oldPart.slot)
-                    || !former.isOptional)
+            slots[newPart.slot] == oldPart.slot && keepsValues(newPart.slot)
+                && oldPart.folding == newPart.folding && oldPart.language == newPart.language
         }
+    }
+
+    /// Returns whether a property has the values that it had before.
+    private func keepsValues(_ slot: Slot) -> Bool {
+        guard let old = slots[slot] else { return false }
+        let (former, property) = (from.properties[old], to.properties[slot])
+        return former.type.widest == property.type.widest
+            && (property.isOptional || !former.isOptional)
+            && (!to.isRequiredMember(slot) || from.isRequiredMember(old) || !former.isOptional)
     }
 }

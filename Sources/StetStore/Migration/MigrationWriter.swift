@@ -141,7 +141,7 @@ struct MigrationWriter {
         for (entity, upcast) in migration.upcasts.numbered {
             let built = addedIndexes(ofEntity: entity)
             guard let upcast, !built.isEmpty, let indexes else { continue }
-            var texts = TextBatch(built, of: upcast.to)
+            var texts = TextBatch(built.map(\.index), of: upcast.to)
             try forEachRecord(ofEntity: entity, in: transaction) { id, body in
                 try add(id, body, of: upcast.to, to: built, &texts, in: transaction)
                 if texts.isFull { try texts.put(in: indexes, transaction) }
@@ -151,8 +151,9 @@ struct MigrationWriter {
         }
     }
 
-    private func addedIndexes(ofEntity entity: EntityNumber) -> [NumberedIndex] {
+    private func addedIndexes(ofEntity entity: EntityNumber) -> [IndexMembership] {
         migration.addedIndexes.filter { $0.entity == entity }
+            .map { $0.membership(in: migration.to) }
     }
 
     /// Adds the entries of a batch of an entity's objects, those after `last`, to the added
@@ -164,11 +165,11 @@ struct MigrationWriter {
         in transaction: borrowing WriteTransaction
     ) throws -> (count: Int, last: ObjectID, isLast: Bool) {
         let built = addedIndexes(ofEntity: entity)
-        let limit = IndexBuild.batchCount(of: built)
+        let limit = IndexBuild.batchCount(of: built.map(\.index))
         var done = (count: 0, last: last, isLast: true)
         guard let indexes else { return done }
         let type = migration.to.entities[entity]
-        var texts = TextBatch(built, of: type)
+        var texts = TextBatch(built.map(\.index), of: type)
         try forEachRecord(ofEntity: entity, from: last, in: transaction) { id, new in
             if id == last { return true }
             if done.count == limit || texts.isFull {
@@ -250,13 +251,14 @@ struct MigrationWriter {
     /// Adds the entries of an object to indexes, and the object to the batch of those with lists.
     private func add(
         _ id: ObjectID, _ bytes: UnsafeRawBufferPointer, of entity: Entity,
-        to added: [NumberedIndex], _ texts: inout TextBatch,
+        to added: [IndexMembership], _ texts: inout TextBatch,
         in transaction: borrowing WriteTransaction
     ) throws {
         texts.append(id, bytes)
         let body = try RecordBody(bytes, of: entity)
-        for index in added where !index.index.hasLists {
-            try add(id, body, to: index, in: transaction)
+        for added in added where !added.index.index.hasLists {
+            guard try added.contains(id, body) else { continue }
+            try add(id, body, to: added.index, in: transaction)
         }
     }
 

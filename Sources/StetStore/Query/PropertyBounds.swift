@@ -13,8 +13,14 @@ struct PropertyBounds {
     private var prefix: String?
     /// False when more objects are within the bounds than satisfy the condition.
     private(set) var isExact: Bool
-    /// The number of conditions that were combined.
-    private(set) var conjunctCount = 1
+    /// The places of the conjuncts that were combined.
+    private(set) var conjuncts: Set<Int> = []
+
+    /// Creates the bounds of a conjunct at a place; nil when it has none.
+    init?(_ conjunct: QueryNode, at place: Int, _ entity: Entity) {
+        self.init(conjunct, entity)
+        conjuncts = [place]
+    }
 
     /// Creates the bounds of a condition; nil when the condition has none.
     init?(_ node: QueryNode, _ entity: Entity) {
@@ -143,7 +149,7 @@ struct PropertyBounds {
 
     /// Combines both bounds, or uses one of them where they cannot be combined.
     mutating func narrow(by other: PropertyBounds) {
-        conjunctCount += other.conjunctCount
+        conjuncts.formUnion(other.conjuncts)
         isExact = isExact && other.isExact
         if values != nil || other.values != nil {
             // The values determine the path. The condition tests whether they are in the range.
@@ -181,6 +187,28 @@ struct PropertyBounds {
             else { return false }
             return keys.insert(key.bytes).inserted
         }
+    }
+
+    /// Returns whether everything within other bounds is within these.
+    func contains(_ other: PropertyBounds) -> Bool {
+        guard isAboutTheSame(as: other), prefix == nil else { return false }
+        if let values {
+            guard let others = other.values else { return false }
+            return distinct(values + others).count == distinct(values).count
+        }
+        guard folding.isEmpty else { return false }
+        if let others = other.values {
+            return others.allSatisfy { admits(.including($0), .including($0)) }
+        }
+        if other.prefix != nil { return upper == nil && lower?.value == .null }
+        return admits(other.lower, other.upper)
+    }
+
+    /// Returns whether a range, whose values are in order, is within the own one.
+    private func admits(_ otherLower: IndexRange.Bound?, _ otherUpper: IndexRange.Bound?) -> Bool {
+        lower.map { own in otherLower.map { own.admits($0, isLower: true) } ?? false } ?? true
+            && upper.map { own in otherUpper.map { own.admits($0, isLower: false) } ?? false }
+                ?? true
     }
 
     // MARK: Ranges
@@ -234,5 +262,14 @@ extension IndexRange.Bound {
         else { return false }
         if one == two { return !isIncluded }
         return one.lexicographicallyPrecedes(two) != isLower
+    }
+
+    /// Returns whether a range with this bound contains one with another bound on the same side.
+    fileprivate func admits(_ other: Self, isLower: Bool) -> Bool {
+        guard let one = OrderedKey([value], byteLimit: .max)?.bytes,
+            let two = OrderedKey([other.value], byteLimit: .max)?.bytes
+        else { return false }
+        if one == two { return isIncluded || !other.isIncluded }
+        return one.lexicographicallyPrecedes(two) == isLower
     }
 }

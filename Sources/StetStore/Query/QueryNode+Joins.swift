@@ -55,12 +55,18 @@ extension QueryNode {
         }
     }
 
+    /// Returns the node with the properties of the queried object replaced, for a node that reads
+    /// nothing else.
+    func mapSlots(_ change: (Slot) -> Slot) -> QueryNode { mapObjects({ $0 }, slots: change) }
+
     /// Returns the node with every object replaced that is not a member of a condition in it.
-    private func mapObjects(_ change: (QueryObject) -> QueryObject) -> QueryNode {
-        func map(_ node: QueryNode) -> QueryNode { node.mapObjects(change) }
+    private func mapObjects(
+        _ change: (QueryObject) -> QueryObject, slots: (Slot) -> Slot = { $0 }
+    ) -> QueryNode {
+        func map(_ node: QueryNode) -> QueryNode { node.mapObjects(change, slots: slots) }
         switch self {
         case .constant: return self
-        case .property(let object, let slot): return .property(change(object), slot: slot)
+        case .property(let object, let slot): return .property(change(object), slot: slots(slot))
         case .id(let object): return .id(change(object))
         case .comparison(let comparison, let one, let other):
             return .comparison(comparison, map(one), map(other))

@@ -13,8 +13,8 @@ struct QueryPlanner {
         self.entity = entity
         conjuncts = condition.conjuncts
         var bounds: [PropertyBounds] = []
-        for conjunct in conjuncts {
-            guard let bound = PropertyBounds(conjunct, schema.entities[entity]) else {
+        for (place, conjunct) in conjuncts.enumerated() {
+            guard let bound = PropertyBounds(conjunct, at: place, schema.entities[entity]) else {
                 continue
             }
             if let place = bounds.firstIndex(where: { $0.isAboutTheSame(as: bound) }) {
@@ -45,7 +45,7 @@ struct QueryPlanner {
         for bound in bounds where bound.type == .reference {
             guard let values = bound.values, !values.contains(.null) else { continue }
             let ids = values.compactMap(\.id)
-            let isExact = bound.isExact && bound.conjunctCount == conjuncts.count
+            let isExact = bound.isExact && bound.conjuncts.count == conjuncts.count
             paths.append(
                 bound.slot.map { .references(slot: $0, ids, isExact: isExact) } ?? .ids(ids))
         }
@@ -58,9 +58,9 @@ struct QueryPlanner {
     // MARK: Indexes
 
     private func indexPath(_ index: NumberedIndex) throws -> QueryPath.IndexPath? {
+        guard var covered = conjuncts(metIn: index) else { return nil }
         var prefixes: [[Value]] = [[]]
         var words: [String] = []
-        var covered = 0
         var isExact = true
         var ranges: [IndexRange]?
         for part in index.index.parts {
@@ -75,15 +75,34 @@ struct QueryPlanner {
                 ranges = try prefixes.map { try bound.range(of: index, behind: $0) }
             }
             isExact = isExact && bound.isExact && bound.folding == part.folding
-            covered += bound.conjunctCount
+            covered.formUnion(bound.conjuncts)
             words.append(bound.description(in: schema.entities[entity]))
             if ranges != nil { break }
         }
-        if words.isEmpty { return nil }
+        if words.isEmpty {
+            if index.index.condition == nil { return nil }
+            words = ["all"]
+        }
         return QueryPath.IndexPath(
             index: index, ranges: try ranges ?? prefixes.map { try IndexRange(index, $0) },
             text: words.joined(separator: " and "),
-            isExact: isExact && covered == conjuncts.count)
+            isExact: isExact && covered.count == conjuncts.count)
+    }
+
+    /// Returns the places of the conjuncts that all objects in an index satisfy; nil when objects
+    /// that satisfy the whole condition may not be in it.
+    private func conjuncts(metIn index: NumberedIndex) -> Set<Int>? {
+        var met: Set<Int> = []
+        for required in index.index.condition?.conjuncts ?? [] {
+            let equal = conjuncts.indices.filter { conjuncts[$0] == required }
+            if equal.isEmpty {
+                guard let bound = PropertyBounds(required, schema.entities[entity]), bound.isExact,
+                    bounds.contains(where: bound.contains)
+                else { return nil }
+            }
+            met.formUnion(equal)
+        }
+        return met
     }
 
     /// Returns the range of an index whose objects are in an order, and include all that satisfy
@@ -95,15 +114,15 @@ struct QueryPlanner {
         let parts = index.index.parts
         let fixed = parts.count - order.count
         guard fixed >= 0 else { return nil }
+        guard var covered = conjuncts(metIn: index) else { return nil }
         var prefix: [Value] = []
-        var covered = 0
         var isExact = true
         func cover(_ bound: PropertyBounds, _ part: EntityIndex.Part) {
-            covered += bound.conjunctCount
+            covered.formUnion(bound.conjuncts)
             isExact = isExact && bound.isExact && bound.folding == part.folding
         }
         func found(_ range: IndexRange) -> QueryPath.OrderedRange {
-            let isWhole = covered == conjuncts.count
+            let isWhole = covered.count == conjuncts.count
             return QueryPath.OrderedRange(
                 index: index, range: range, values: prefix, isWhole: isWhole,
                 isExact: isExact && isWhole)

@@ -100,11 +100,14 @@ extension QueryNode {
     func text(_ schema: Schema, _ root: Entity) -> String {
         QueryText(schema: schema, root: root).text(self)
     }
+
+    /// Returns a node that reads only the object itself in the syntax of a query.
+    func text(of entity: Entity) -> String { QueryText(schema: nil, root: entity).text(self) }
 }
 
 /// Writes queries for people.
 private struct QueryText {
-    let schema: Schema
+    let schema: Schema?
     let root: Entity
     var members: [Int: Entity] = [:]
 
@@ -161,7 +164,7 @@ private struct QueryText {
         let relationship = place(members.owner).entity?.relationships.element(
             at: members.relationship)
         var inner = self
-        inner.members[members.scope] = relationship.flatMap { schema.entity(named: $0.target) }
+        inner.members[members.scope] = relationship.flatMap { schema?.entity(named: $0.target) }
         return text(test, path(to: relationship?.name, of: members.owner), condition, inner)
     }
 
@@ -189,7 +192,7 @@ private struct QueryText {
             let (path, entity) = place(owner)
             let property = entity?.properties.element(at: slot)?.name ?? "?"
             return (
-                path.isEmpty ? "\(property)?" : "\(path).\(property)?", schema.entity(named: name)
+                path.isEmpty ? "\(property)?" : "\(path).\(property)?", schema?.entity(named: name)
             )
         }
     }

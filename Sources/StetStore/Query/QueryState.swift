@@ -121,10 +121,11 @@ package final class QueryState {
     package func object(of index: NumberedIndex, with values: [Value]) throws -> Row? {
         if values.contains(.null) { return nil }
         let wanted = try index.index.key(of: values)
+        let membership = index.membership(in: schema)
         let pending = try pending(index.entity)
         for row in pending.rows.values {
             let body = try RecordBody(row.body, of: entity(index.entity))
-            if try index.index.key(of: body) == wanted { return row }
+            if try membership.contains(row.id, body, with: wanted) { return row }
         }
         let ids = try reader.objects(of: index, with: values, asOf: view.revision)
         return try ids.first { !pending.ids.contains($0) }

@@ -219,10 +219,11 @@ extension StoreReader {
             next = next.next
         }
         let wanted = try index.index.key(of: values)
+        let membership = index.membership(in: file.schema)
         return try candidates.filter { id in
             try withRecord(ofEntity: index.entity, id, asOf: revision) { record in
                 let body = try RecordBody(record.body, of: file.schema.entities[index.entity])
-                return try index.index.key(of: body).starts(with: wanted)
+                return try membership.contains(id, body, with: wanted)
             } ?? false
         }
     }

@@ -92,8 +92,8 @@ extension ValueType {
     var canBeDerived: Bool { ![.reference, .list, .dictionary, .codable].contains(self) }
 }
 
-/// Finds the type of an expression, and the properties that it reads.
-private struct ExpressionCheck {
+/// Finds the type of an expression that a schema contains, and the properties that it reads.
+struct ExpressionCheck {
     let schema: Schema
     let root: EntityNumber
     private(set) var inputs: [DerivedProperty.Input] = []

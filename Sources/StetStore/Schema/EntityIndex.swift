@@ -30,6 +30,8 @@ public struct EntityIndex: Hashable, Sendable {
     public let isUnique: Bool
     /// The parts of the values that the index contains.
     package let contents: Contents
+    /// The condition of the objects that have entries; nil when all have.
+    package let condition: QueryNode?
     /// The version of the rules by which texts are split; nil for an index of whole values.
     package let textVersion: UInt16?
 
@@ -54,7 +56,12 @@ public struct EntityIndex: Hashable, Sendable {
 
     /// Creates an index.
     public init(_ parts: [Part], isUnique: Bool = false) {
-        self.init(parts, isUnique: isUnique, .values, version: nil)
+        self.init(parts, isUnique: isUnique, where: nil)
+    }
+
+    /// Creates an index of the objects that satisfy a condition; `only(where:)` describes it.
+    init(_ parts: [Part], isUnique: Bool, where condition: QueryNode?) {
+        self.init(parts, isUnique: isUnique, .values, version: nil, where: condition)
     }
 
     /// Creates an index of the words of texts; the order of the properties does not matter.
@@ -75,11 +82,13 @@ public struct EntityIndex: Hashable, Sendable {
     }
 
     fileprivate init(
-        _ parts: [Part], isUnique: Bool = false, _ contents: Contents, version: UInt16?
+        _ parts: [Part], isUnique: Bool = false, _ contents: Contents, version: UInt16?,
+        where condition: QueryNode? = nil
     ) {
         self.parts = parts
         self.isUnique = isUnique
         self.contents = contents
+        self.condition = condition == .everything ? nil : condition
         textVersion = version
     }
 
@@ -118,7 +127,7 @@ extension [EntityIndex] {
     func normalized() -> [EntityIndex] {
         var normalized: [EntityIndex] = []
         for index in sorted(by: { $0.precedes($1) })
-        where normalized.last?.parts != index.parts || normalized.last?.contents != index.contents {
+        where normalized.last.map({ !$0.hasSameEntries(as: index) }) ?? true {
             normalized.append(index)
         }
         return normalized
@@ -132,7 +141,14 @@ extension EntityIndex {
         }
         if parts.count != other.parts.count { return parts.count < other.parts.count }
         if contents != other.contents { return contents.rawValue < other.contents.rawValue }
+        if condition != other.condition {
+            return conditionBytes.lexicographicallyPrecedes(other.conditionBytes)
+        }
         return isUnique && !other.isUnique
+    }
+
+    fileprivate func hasSameEntries(as other: EntityIndex) -> Bool {
+        parts == other.parts && contents == other.contents && condition == other.condition
     }
 
     /// Returns the reason why an entity cannot have the index; nil when it can.
@@ -179,7 +195,8 @@ extension EntityIndex {
             case .words: "words"
             case .substrings: "substrings"
             }
-        return "\(kind) (\(names.joined(separator: ", ")))"
+        let which = condition.map { " where \($0.text(of: entity))" } ?? ""
+        return "\(kind) (\(names.joined(separator: ", ")))\(which)"
     }
 }
 
@@ -216,6 +233,12 @@ extension Schema {
         indexes.filter { $0.entity == entity }
     }
 
+    /// Returns the index that makes the values of a property unique, in all objects of the entity;
+    /// nil when there is none.
+    package func uniqueIndex(of slot: Slot, ofEntity entity: EntityNumber) -> NumberedIndex? {
+        indexes.first { $0.entity == entity && $0.index.isUnique(in: slot) }
+    }
+
     /// Returns the index of the words of an entity's texts; nil when none of them is searchable.
     package func textIndex(ofEntity entity: EntityNumber) -> NumberedIndex? {
         indexes.first { $0.entity == entity && $0.index.isText }
@@ -239,11 +262,13 @@ extension Schema {
 extension EntityIndex {
     private static let unique: UInt8 = 1
     private static let stemmed: UInt8 = 8
+    private static let conditional: UInt8 = 16
 
     func encode(into buffer: inout ByteBuffer) {
         let isStemmed = !languages.isEmpty
         buffer.append(
-            (isUnique ? Self.unique : 0) | contents.rawValue | (isStemmed ? Self.stemmed : 0))
+            (isUnique ? Self.unique : 0) | contents.rawValue | (isStemmed ? Self.stemmed : 0)
+                | (condition == nil ? 0 : Self.conditional))
         if let textVersion { buffer.append(textVersion) }
         buffer.append(UInt8(parts.count))
         for part in parts {
@@ -251,13 +276,22 @@ extension EntityIndex {
             buffer.append(part.folding.rawValue)
             if isStemmed { part.encodeLanguage(into: &buffer) }
         }
+        condition?.encode(into: &buffer)
     }
 
-    init(decoding reader: inout ByteReader) throws(DecodingFailure) {
+    /// The bytes of the condition in a schema; none without one.
+    private var conditionBytes: [UInt8] {
+        var buffer = ByteBuffer()
+        condition?.encode(into: &buffer)
+        return Array(buffer.bytes)
+    }
+
+    init(decoding reader: inout ByteReader) throws {
         let flags: UInt8 = try reader.read()
-        let isStemmed = flags & Self.stemmed != 0
-        guard let contents = Contents(rawValue: flags & ~Self.unique & ~Self.stemmed),
-            contents == .words || !isStemmed
+        let (isStemmed, isPartial) = (flags & Self.stemmed != 0, flags & Self.conditional != 0)
+        let kind = flags & ~Self.unique & ~Self.stemmed & ~Self.conditional
+        guard let contents = Contents(rawValue: kind), contents == .words || !isStemmed,
+            contents == .values || !isPartial
         else { throw DecodingFailure("an index of a later format") }
         let version: UInt16? = contents == .values ? nil : try reader.read()
         var parts: [Part] = []
@@ -272,7 +306,9 @@ extension EntityIndex {
                 parts.append(Part(slot: Slot(slot), folding: TextFolding(rawValue: folding)))
             }
         }
-        self.init(parts, isUnique: flags & Self.unique != 0, contents, version: version)
+        self.init(
+            parts, isUnique: flags & Self.unique != 0, contents, version: version,
+            where: isPartial ? try QueryNode(decoding: &reader) : nil)
     }
 }
 

@@ -237,7 +237,7 @@ public struct Schema: Hashable, Sendable {
                 }
             }
         }
-        return problemOfLinks
+        return problemOfLinks ?? problemOfConditions
     }
 }
 

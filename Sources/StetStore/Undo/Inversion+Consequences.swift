@@ -186,15 +186,16 @@ extension Inversion {
             guard let index = schema.index(numbered: conflict.index) else { continue }
             let key = ObjectKey(index.entity, conflict.object)
             if let body = state.objects[key]?.body {
-                try resolve(key, body, index.index.parts.map(\.slot), holder: conflict.other)
+                try resolve(key, body, index.index, holder: conflict.other)
             }
         }
     }
 
     private mutating func resolve(
-        _ key: ObjectKey, _ body: EncodedBody, _ slots: [Slot], holder: ObjectID
+        _ key: ObjectKey, _ body: EncodedBody, _ index: EntityIndex, holder: ObjectID
     ) throws {
         let entity = entity(key)
+        let slots = index.parts.map(\.slot)
         let values = try body.values(of: entity)
         let conflict = UndoConflict(
             kind: .notUnique, entity: entity.name, object: key.id,
@@ -207,7 +208,7 @@ extension Inversion {
         case .keep:
             if let stored = try state.storedBody(key)?.values(of: entity) {
                 // A member goes with its embedded value, where that comes or goes.
-                let places = slots.flatMap { slot -> [Slot] in
+                let places = index.slots.flatMap { slot -> [Slot] in
                     guard let value = entity.optionalValue(at: slot),
                         values[value.presence] != stored[value.presence]
                     else { return [slot] }

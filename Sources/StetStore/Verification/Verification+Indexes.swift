@@ -8,12 +8,11 @@ extension Verification {
         var holders: [[UInt8]: ObjectID] = [:]
         for index in file.schema.indexes where !index.index.hasLists {
             let entity = file.schema.entities[index.entity]
+            let membership = index.membership(in: file.schema)
             for (id, state) in states[index.entity] {
-                guard let body = try values(of: state, index.entity, file.history) else { continue }
-                let values = try body.withUnsafeBytes { bytes in
-                    let body = try RecordBody(bytes, of: entity)
-                    return try index.index.parts.map { try body.indexedValue($0.slot) }
-                }
+                guard let body = try values(of: state, index.entity, file.history),
+                    let values = try membership.values(id, body, of: entity)
+                else { continue }
                 let number = IndexKey.numberBytes(index.number)
                 let key = try index.index.key(of: values)
                 var entry = number + key.prefix(IndexKey.valuesByteLimit)
@@ -63,6 +62,6 @@ extension Verification {
         if isExpected { return "\(described(index)) has a wrong checksum for \(entry.id)." }
         let isThere = states[index.entity][entry.id]?.body != nil
         return "\(described(index)) has an entry of \(entry.id)"
-            + (isThere ? " at a place that is not that of its values." : ", which does not exist.")
+            + (isThere ? " that does not belong to its values." : ", which does not exist.")
     }
 }

@@ -81,6 +81,12 @@ enum QuerySchema {
         EntityIndex([.init(slot: 1), .init(slot: 0)]), EntityIndex(substringsOf: 0),
     ]
 
+    private static func property(
+        _ slot: Slot, _ comparison: QueryNode.Comparison, _ value: Value
+    ) -> QueryNode {
+        .comparison(comparison, .property(.root, slot: slot), .constant(value))
+    }
+
     static let sampleIndexes: [EntityIndex] = {
         let both: TextFolding = [.caseInsensitive, .diacriticInsensitive]
         // An array of embedded values has no order for an index.
@@ -95,7 +101,16 @@ enum QuerySchema {
             [0, 1], [18, 1], [10, 5], [15, 8, 1], [1, 8], [6, 16], [8, 17], [14, 2], [4, 7, 3],
             [19, 9], [16, 10],
         ]
+        let partial: [([Slot], QueryNode)] = [
+            ([1, 8], .property(.root, slot: 0)), ([5], property(10, .notEqual, .null)),
+            ([8, 1], property(1, .greaterOrEqual, .int(0))), ([10], property(18, .equal, .null)),
+            ([18, 1], .isIn(.property(.root, slot: 1), [.int(0), .int(1), .int(2), .int(3)])),
+            ([2], .any([.property(.root, slot: 15), property(16, .greater, .double(0))])),
+        ]
         return single + folded.map { EntityIndex([$0]) }
+            + partial.map { slots, condition in
+                EntityIndex(slots.map { EntityIndex.Part(slot: $0) }).only(where: condition)
+            }
             + compound.map { slots in EntityIndex(slots.map { EntityIndex.Part(slot: $0) }) }
             + [
                 EntityIndex([folded[0], .init(slot: 10)]),

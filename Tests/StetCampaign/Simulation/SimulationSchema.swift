@@ -55,6 +55,8 @@ extension Schema {
             EntityIndex([.init(slot: 0)], isUnique: true), EntityIndex([.init(slot: 1)]),
             EntityIndex([.init(slot: 5)]), EntityIndex(words: [0, 5]),
             EntityIndex([.init(slot: 7)]),
+            EntityIndex([.init(slot: 5), .init(slot: 1)]).only(
+                where: .comparison(.greater, .property(.root, slot: 1), .constant(.int(2)))),
         ],
         relationships: [
             Relationship(

@@ -109,8 +109,8 @@ extension Scene {
         if breach.code == 1590 { return false }
         guard breach.code == 1551, let object = next.objects[breach.object] else { return true }
         return next.objects.contains { label, other in
-            label != breach.object && other.kind == object.kind && other.key == object.key
-                && (other.key != base.objects[label]?.key || !touched.contains(label))
+            label != breach.object && other.kind == object.kind && other.claim == object.claim
+                && (other.claim != base.objects[label]?.claim || !touched.contains(label))
         }
     }
 }

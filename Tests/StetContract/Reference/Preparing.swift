@@ -123,9 +123,9 @@ extension World {
                 let code = object.count > 9 ? 1610 : 1620
                 breaches.insert(Breach(code: code, object: label, property: "count"))
             }
-            if let key = object.key, key != base.objects[label]?.key,
+            if let claim = object.claim, claim != base.objects[label]?.claim,
                 objects.contains(where: {
-                    $0 != label && isAlive($0) && $1.kind == object.kind && $1.key == key
+                    $0 != label && isAlive($0) && $1.kind == object.kind && $1.claim == claim
                 })
             {
                 breaches.insert(Breach(code: 1551, object: label, property: "key"))

@@ -73,9 +73,9 @@ struct Inverse {
         }
         takeLinksBack(before, after)
         if hasReferrers(after, now) || world.hasDangling { isClean = false }
-        for (label, object) in world.objects where object.key != nil {
+        for (label, object) in world.objects where object.claim != nil {
             let isTaken = world.objects.contains {
-                $0 != label && $1.kind == object.kind && $1.key == object.key
+                $0 != label && $1.kind == object.kind && $1.claim == object.claim
             }
             if isTaken { isClean = false }
         }

@@ -29,6 +29,9 @@ struct World: Equatable {
         /// The time of the last save that changed the object's values.
         var stamp: Int?
         var references: [Relation: Label] = [:]
+
+        /// The key, where no other object of the kind may have the same.
+        var claim: String? { kind == .tag && number >= 5 ? nil : key }
     }
 
     var objects: [Label: Object] = [:]

@@ -79,8 +79,10 @@ extension Part {
 }
 
 @Model final class Tag: Thing {
+    #Unique<Tag>(\.key, where: { $0.number < 5 })
+    #Index<Tag>(\.count, \.name, where: { $0.key != nil })
     @Attribute(.trimmed, .length(0...12)) var name: String
-    @Attribute(.unique) var key: String?
+    var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?

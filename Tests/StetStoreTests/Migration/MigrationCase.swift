@@ -208,7 +208,41 @@ extension MigrationCase {
                 shelf, (noteKey(2), [.string("b"), .int(1)], [.int(1), .string("b")]),
                 (noteKey(3), [.string("a"), .int(1)], [.int(1), .string("a")]),
             ]),
+        MigrationCase(
+            "condition of an index kept",
+            [book, note(.title, .rating, indexes: [EntityIndex(0).only(where: isAbove(1, 1))])],
+            [book, note(.rating, .title, indexes: [EntityIndex(1).only(where: isAbove(1, 0))])],
+            steps: ["gives the properties of Note another order"],
+            objects: rated),
+        MigrationCase(
+            "condition of an index changed",
+            [book, note(.title, .rating, indexes: [EntityIndex(0).only(where: isAbove(1, 1))])],
+            [book, note(.rating, .title, indexes: [EntityIndex(1).only(where: isAbove(2, 0))])],
+            steps: [
+                "gives the properties of Note another order",
+                "builds the index (title) where rating > 2 of Note",
+                "drops the index (title) where rating > 1 of Note",
+            ],
+            objects: rated),
+        MigrationCase(
+            "condition of an index dropped",
+            [book, note(.title, .rating, indexes: [EntityIndex(0).only(where: isAbove(1, 1))])],
+            [book, note(.rating, .title, indexes: [EntityIndex(1)])],
+            steps: [
+                "gives the properties of Note another order", "builds the index (title) of Note",
+                "drops the index (title) where rating > 1 of Note",
+            ],
+            objects: rated),
     ]
+
+    private static func isAbove(_ number: Int, _ slot: Slot) -> QueryNode {
+        .comparison(.greater, .property(.root, slot: slot), .constant(.int(number)))
+    }
+
+    private static let rated = (1...3).map { number in
+        let (title, rating) = (Value.string("n\(number)"), Value.int(number))
+        return (noteKey(number + 1), [title, rating], [rating, title] as [Value]?)
+    }
 
     static let relationships = [
         MigrationCase(

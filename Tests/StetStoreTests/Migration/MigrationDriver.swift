@@ -143,7 +143,7 @@ struct MigrationDriver {
         guard let old = entities[number] else { return }
         // An index of a moved property is declared anew, or dropped.
         let kept = (indexes ?? old.indexes).filter { index in
-            index.parts.allSatisfy { $0.slot.index < properties.count }
+            index.slots.allSatisfy { $0.index < properties.count }
         }
         entities[number] = Entity(name: old.name, properties: properties, indexes: kept)
         for index in states.indices {
@@ -212,9 +212,15 @@ struct MigrationDriver {
             rename(number, entity)
         default:
             guard let slot, properties[slot].type != .reference else { return }
-            log.append("index \(entity.name).\(properties[slot].name)")
-            replace(number, properties, indexes: [EntityIndex(slot)]) { $0 }
+            index(number, entity, slot)
         }
+    }
+
+    private mutating func index(_ number: EntityNumber, _ entity: Entity, _ slot: Slot) {
+        log.append("index \(entity.name).\(entity.properties[slot].name)")
+        let tested = QueryNode.property(.root, slot: pick(entity.properties.slots) ?? slot)
+        let index = EntityIndex(0).only(where: .comparison(.notEqual, tested, .constant(.null)))
+        replace(number, entity.properties, indexes: [EntityIndex(slot), index]) { $0 }
     }
 
     private mutating func add(to number: EntityNumber, _ entity: Entity) {

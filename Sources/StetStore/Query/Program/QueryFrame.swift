@@ -1,6 +1,6 @@
 /// The object that a query currently tests, and the members that its conditions test.
 struct QueryFrame {
-    let state: QueryState
+    private let source: QueryState?
     var root: QueryState.Row
     /// The members, from the outermost condition of members inwards.
     var members: [QueryState.Row] = []
@@ -8,9 +8,22 @@ struct QueryFrame {
     let rank: Double?
 
     init(_ state: QueryState, _ root: QueryState.Row, rank: Double? = nil) {
-        self.state = state
+        source = state
         self.root = root
         self.rank = rank
+    }
+
+    /// Creates a frame of an object for conditions that read nothing else.
+    init(alone root: QueryState.Row) {
+        source = nil
+        self.root = root
+        rank = nil
+    }
+
+    /// The objects that a query reads besides the tested one.
+    var state: QueryState {
+        guard let source else { trap("a condition of an index reads other objects") }
+        return source
     }
 
     /// Creates a frame without an object.

@@ -1,0 +1,67 @@
+/// An index, and which objects have entries in it: all, or those that satisfy its condition.
+struct IndexMembership {
+    let index: NumberedIndex
+    private let condition: QueryCondition?
+
+    fileprivate init(_ index: NumberedIndex, _ schema: Schema) {
+        self.index = index
+        let compiler = QueryCompiler(schema, root: index.entity)
+        condition = index.index.condition.map(compiler.condition)
+    }
+
+    /// Returns whether an object has an entry.
+    func contains(_ id: ObjectID, _ body: RecordBody) throws -> Bool {
+        guard let condition else { return true }
+        let reader = try RecordReader(
+            body: body.bytes, propertyCount: body.entity.properties.count)
+        var frame = QueryFrame(alone: QueryState.Row(id: id, revision: .zero, reader: reader))
+        return try condition.test(&frame)
+    }
+
+    /// Returns whether an object has an entry with a key of values, or of the first values.
+    func contains(_ id: ObjectID, _ body: RecordBody, with key: [UInt8]) throws -> Bool {
+        try contains(id, body) && index.index.key(of: body).starts(with: key)
+    }
+
+    /// Returns the values of the entry of an object; nil when it has none.
+    func values(_ id: ObjectID, _ body: [UInt8], of entity: Entity) throws -> [Value]? {
+        try body.withUnsafeBytes { bytes in
+            let body = try RecordBody(bytes, of: entity)
+            guard try contains(id, body) else { return nil }
+            return try index.index.parts.map { try body.indexedValue($0.slot) }
+        }
+    }
+}
+
+extension NumberedIndex {
+    /// Returns which objects have entries, compiled.
+    func membership(in schema: Schema) -> IndexMembership { IndexMembership(self, schema) }
+}
+
+extension ChangeSetBuilder {
+    /// Returns the effect of the sorted items, with their final values, on the entries of indexes.
+    borrowing func collectedIndexChanges() throws -> IndexChanges {
+        var changes = IndexChanges()
+        if schema.indexes.isEmpty { return changes }
+        var current: EntityNumber = 0
+        var indexes: [IndexMembership] = []
+        for item in items {
+            if item.entity != current {
+                current = item.entity
+                indexes = schema.indexes(ofEntity: current).map { $0.membership(in: schema) }
+            }
+            if indexes.isEmpty { continue }
+            let entity = schema.entities[current]
+            let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
+            let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
+            for index in indexes {
+                func entered(_ body: RecordBody?) throws -> RecordBody? {
+                    try body.flatMap { try index.contains(item.id, $0) ? $0 : nil }
+                }
+                try changes.append(index.index, item.id, entered(before), entered(after))
+            }
+        }
+        changes.sort()
+        return changes
+    }
+}
