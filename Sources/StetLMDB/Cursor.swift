@@ -101,6 +101,16 @@ package struct KeyRange: Sendable, Hashable {
         }
         upper = successor.isEmpty ? nil : successor
     }
+
+    /// Returns the range of the keys that are in this range and in another one.
+    package func intersection(_ other: KeyRange) -> KeyRange {
+        var range = other
+        if other.lower.lexicographicallyPrecedes(lower) { range.lower = lower }
+        if let upper, other.upper.map(upper.lexicographicallyPrecedes) ?? true {
+            range.upper = upper
+        }
+        return range
+    }
 }
 
 extension ReadTransaction {

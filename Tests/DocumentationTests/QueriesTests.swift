@@ -23,13 +23,27 @@ import Testing
         }
     }
 
+    @Model final class Job {
+        #Index<Job>(\.due, where: { $0.state == "waiting" })
+        #Unique<Job>(\.name, where: { !$0.isArchived })
+        var name: String
+        var due: Int
+        var state: String = "waiting"
+        var isArchived: Bool = false
+
+        init(name: String, due: Int) {
+            self.name = name
+            self.due = due
+        }
+    }
+
     private let directory = TemporaryDirectory()
     private let store: Store
     private let context: ManagedContext
     private let first: Commit
 
     init() throws {
-        store = try Store.open(at: directory.file(), for: Notebook.self, Article.self)
+        store = try Store.open(at: directory.file(), for: Notebook.self, Article.self, Job.self)
         context = store.context()
         let (swift, music) = (Notebook(name: "Swift"), Notebook(name: "Music"))
         let articles = [
@@ -39,6 +53,25 @@ import Testing
         ]
         for article in articles { context.insert(article) }
         first = try #require(try context.save())
+    }
+
+    @Test func anIndexContainsSomeObjects() throws {
+        for due in [12, 9, 8] {
+            let job = Job(name: "report", due: due)
+            job.state = due == 8 ? "done" : "waiting"
+            job.isArchived = due != 9
+            context.insert(job)
+        }
+        try context.save()
+
+        let next = try context.fetch(Job.self) { $0.state == "waiting" && $0.due < 10 }
+            .sorted(by: \.due).first()
+
+        #expect(next?.due == 9)
+        let plan = try context.fetch(Job.self) { $0.state == "waiting" }.sorted(by: \.due).explain()
+        #expect(plan.contains("walk index (due) where state == \"waiting\""))
+        context.insert(Job(name: "report", due: 1))
+        #expect(throws: ValidationError.self) { try context.save() }
     }
 
     @Test func objectsAreFoundByConditions() throws {

@@ -105,12 +105,12 @@ struct QueryPlanner {
         return met
     }
 
-    /// Returns the range of an index whose objects are in an order, and include all that satisfy
-    /// the condition; nil when the index has another order.
+    /// Returns the range of an index whose objects are in an order, whatever its directions, and
+    /// include all that satisfy the condition; nil when the index has another order.
     func orderedRange(
         _ index: NumberedIndex, _ order: [QueryOrder]
     ) throws -> QueryPath.OrderedRange? {
-        guard index.entity == entity, !index.index.hasLists, order.isOneWay else { return nil }
+        guard index.entity == entity, !index.index.hasLists else { return nil }
         let parts = index.index.parts
         let fixed = parts.count - order.count
         guard fixed >= 0 else { return nil }
@@ -235,11 +235,6 @@ extension StoreQuery {
     func hasPath(_ schema: Schema) throws -> Bool {
         try !QueryPlanner(schema, entity, condition).paths().isEmpty
     }
-}
-
-extension [QueryOrder] {
-    /// True when all keys have the same direction.
-    fileprivate var isOneWay: Bool { Set(map(\.isDescending)).count == 1 }
 }
 
 extension Value {

@@ -328,10 +328,7 @@ package struct QueryRun {
         let leavesOut = !overlay.ids.isEmpty
         var frame = QueryFrame(state)
         var covered = CoveredRows(state, ordered.index, reading: slots, keepsRows: keepsRows)
-        try state.reader.forEachEntry(
-            of: ordered.index, in: ordered.range, descending: query.isDescendingByID,
-            from: position
-        ) { id, entry in
+        func visit(_ id: ObjectID, _ entry: StoreReader.StoredEntry?) throws -> Bool {
             if leavesOut, overlay.ids.contains(id) { return true }
             let shown = try covered?.row(id, entry) ?? state.storedRow(query.entity, id)
             guard let row = shown else { return true }
@@ -341,5 +338,11 @@ package struct QueryRun {
             }
             return try body(row)
         }
+        if let mixed = MixedWalk(state, ordered, query.order) {
+            return try mixed.forEachEntry(from: position, visit)
+        }
+        try state.reader.forEachEntry(
+            of: ordered.index, in: ordered.range, descending: query.isDescendingByID,
+            from: position, visit)
     }
 }

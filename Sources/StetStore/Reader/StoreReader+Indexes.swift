@@ -76,7 +76,7 @@ package struct IndexRange: Sendable {
     /// Returns a range of keys that contains all entries of the range, and possibly others.
     ///
     /// With `position`, it excludes entries before it or, when descending, after it.
-    fileprivate func entries(from position: IndexPosition?, descending: Bool) -> KeyRange {
+    func entries(from position: IndexPosition? = nil, descending: Bool = false) -> KeyRange {
         func bytes(_ key: [UInt8]) -> [UInt8] {
             IndexKey.numberBytes(index.number) + key.prefix(IndexKey.valuesByteLimit)
         }
@@ -124,25 +124,25 @@ extension StoreReader {
     typealias StoredEntry = (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
 
     /// Calls `body` for each object of a range from a position on, with its entry if that contains
-    /// the values completely; some objects before the position may be included.
+    /// the values completely; some objects before the position may be included. Only entries
+    /// whose keys are within `bounds` are read.
     func forEachEntry(
         of index: NumberedIndex, in range: IndexRange, descending: Bool = false,
-        from position: IndexPosition? = nil, _ body: (ObjectID, StoredEntry?) throws -> Bool
+        from position: IndexPosition? = nil, within bounds: KeyRange = .all,
+        _ body: (ObjectID, StoredEntry?) throws -> Bool
     ) throws {
         var alike = AlikeEntries()
         let table = try file.projection.tableOfIndexes
-        let entries = range.entries(from: position, descending: descending)
+        let entries = range.entries(from: position, descending: descending).intersection(bounds)
         var goesOn = true
+        func take(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
+            goesOn = try visit((key, value), of: index, in: range, descending, &alike, body)
+            return goesOn
+        }
         if descending {
-            try transaction.scanBackwards(table, entries) { key, value in
-                goesOn = try visit((key, value), of: index, in: range, descending, &alike, body)
-                return goesOn
-            }
+            try transaction.scanBackwards(table, entries, take)
         } else {
-            try transaction.scan(table, entries) { key, value in
-                goesOn = try visit((key, value), of: index, in: range, descending, &alike, body)
-                return goesOn
-            }
+            try transaction.scan(table, entries, take)
         }
         if goesOn { _ = try alike.give(descending, body) }
     }
@@ -230,7 +230,7 @@ extension StoreReader {
 
     /// Returns the key of an object's values, not truncated, as of the last commit; nil when the
     /// object does not exist.
-    fileprivate func values(of index: NumberedIndex, _ id: ObjectID) throws -> [UInt8]? {
+    func values(of index: NumberedIndex, _ id: ObjectID) throws -> [UInt8]? {
         guard let (header, stored) = try stored(index.entity, id), !header.isTombstone else {
             return nil
         }

@@ -144,6 +144,43 @@ package struct OrderedKey: Hashable, Sendable {
         return true
     }
 
+    /// Moves an offset in a key behind the value of a property.
+    static func skip(
+        _ key: UnsafeRawBufferPointer, at offset: inout Int, _ property: Property
+    ) throws(DecodingFailure) {
+        var reader = ByteReader(UnsafeRawBufferPointer(rebasing: key[offset...]))
+        try skip(&reader, property.type, property.elements)
+        offset += reader.offset
+    }
+
+    private static func skip(
+        _ reader: inout ByteReader, _ type: ValueType, _ elements: [ValueType]
+    ) throws(DecodingFailure) {
+        if try reader.read(UInt8.self) == Tag.null { return }
+        switch type.widest {
+        case .bool: _ = try reader.read(UInt8.self)
+        case .uuid, .reference: _ = try reader.read(byteCount: 16)
+        case .string, .data, .url:
+            var isBehindZero = false
+            while true {
+                let byte: UInt8 = try reader.read()
+                if isBehindZero, byte == Tag.end { return }
+                isBehindZero = byte == 0
+            }
+        case .decimal:
+            let kind: UInt8 = try reader.read()
+            if kind != 1, kind != 3 { return }
+            _ = try reader.read(byteCount: 2)
+            while try reader.read(UInt8.self) != (kind == 1 ? ~Tag.end : Tag.end) {}
+        case .list:
+            while reader.remaining > 0, reader.bytes[reader.offset] != Tag.end {
+                try skip(&reader, elements.first ?? .string, [])
+            }
+            _ = try reader.read(UInt8.self)
+        default: _ = try reader.read(byteCount: 8)
+        }
+    }
+
     /// Appends a number with its sign bit inverted or, if it is negative, all bits inverted.
     private static func append(_ number: Double, to bytes: inout [UInt8]) {
         let bits = number.isNaN ? UInt64.max >> 1 : (number == 0 ? 0 : number).bitPattern

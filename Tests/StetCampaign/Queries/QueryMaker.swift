@@ -91,6 +91,28 @@ struct QueryMaker {
         return random.chance(8) ? arithmetic(of: sample) : term(of: sample)
     }
 
+    /// Returns the values of a sample that an index contains in this order; nil for a box.
+    mutating func termsOfAnIndex() -> [any AnyQueryTerm]? {
+        guard let sample = samples.first, sample.node == .root else { return nil }
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: return [sample.term(0, .truth) { $0.flag }, sample.term(1, .integer) { $0.number }]
+        case 1:
+            return [
+                sample.term(15, .truth) { $0.mark }, sample.term(8, .text) { $0.text },
+                sample.term(1, .integer) { $0.number },
+            ]
+        case 2:
+            return [sample.term(6, .decimal) { $0.price }, sample.term(16, .real) { $0.weight }]
+        case 3: return [sample.term(8, .text) { $0.text }, sample.term(17, .key) { $0.key }]
+        case 4:
+            return [
+                sample.term(4, .float) { $0.ratio }, sample.term(7, .date) { $0.date },
+                sample.term(3, .natural) { $0.whole },
+            ]
+        default: return [sample.term(14, .texts) { $0.tags }, sample.term(2, .small) { $0.small }]
+        }
+    }
+
     private var constant: QueryTerm<Bool> {
         QueryTerm(node: .constant(.bool(true)), kind: .truth) { _ in true }
     }

@@ -30,9 +30,12 @@ struct QueryQuestion {
         order = (0..<maker.random.pick([0, 1, 1, 2])).map { _ in
             Key(term: maker.term(), isDescending: maker.random.chance(2))
         }
-        // An index can provide this order: all keys in one direction.
+        // An index can provide this order without another seek: all keys in one direction.
         if maker.random.chance(2), let first = order.first {
             order = order.map { Key(term: $0.term, isDescending: first.isDescending) }
+        }
+        if maker.random.chance(4), let terms = maker.termsOfAnIndex() {
+            order = terms.map { Key(term: $0, isDescending: maker.random.chance(2)) }
         }
         limit = maker.random.pick([nil, nil, 0, 1, 3, 8, 20, 200, .max])
         offset = maker.random.pick([0, 0, 0, 1, 5, 30])

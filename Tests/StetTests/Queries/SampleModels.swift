@@ -86,6 +86,7 @@ protocol SampleBoxFields: _ModelFields where Object: SampleBox {
 @Model final class IndexedSample: SampleModel {
     #Index<IndexedSample>(\.flag, \.number)
     #Index<IndexedSample>(\.kind, \.text, \.number)
+    #Index<IndexedSample>(\.small, \.text, \.number)
     #Index<IndexedSample>(\.number, \.text, where: { $0.flag })
     #Index<IndexedSample>(\.real, where: { $0.size != nil })
     #Index<IndexedSample>(\.text, where: { $0.number >= 0 && $0.number < 5 })

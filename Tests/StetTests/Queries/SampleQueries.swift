@@ -237,7 +237,27 @@ where M.Fields: SampleFields, M.Fields.BoxFields.Object == M.Box {
 
     // MARK: Orders
 
-    mutating func order() -> SampleOrder<M>? {
+    /// Returns an order by three properties, each in a direction of its own.
+    private mutating func mixedOrder() -> SampleOrder<M> {
+        let isDescending = (0..<3).map { _ in chance(2) }
+        let directions: [SortDirection] = isDescending.map { $0 ? .descending : .ascending }
+        return SampleOrder(
+            query: {
+                $0.sorted(by: \.small, directions[0]).then(by: \.text, directions[1])
+                    .then(by: \.number, directions[2])
+            },
+            precedes: { one, other in
+                if one.small != other.small { return (one.small < other.small) != isDescending[0] }
+                if one.text != other.text { return (one.text < other.text) != isDescending[1] }
+                if one.number == other.number { return nil }
+                return (one.number < other.number) != isDescending[2]
+            },
+            text: "small \(directions[0]), text \(directions[1]), number \(directions[2])")
+    }
+
+    mutating func order() -> SampleOrder<M>? { chance(3) ? mixedOrder() : singleOrder() }
+
+    private mutating func singleOrder() -> SampleOrder<M>? {
         let isDescending = chance(2)
         let direction: SortDirection = isDescending ? .descending : .ascending
         func make<T: Equatable>(
