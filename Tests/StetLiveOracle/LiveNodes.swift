@@ -173,9 +173,15 @@ struct LiveNodes {
         let condition: QueryNode = pick([
             isOfSize, isOfNote, .all([isOfSize, isOfNote]), .everything,
         ])
-        switch Int.random(in: 0..<3, using: &random) {
+        switch Int.random(in: 0..<4, using: &random) {
         case 0: return .elements(.any, array, condition)
         case 1: return .elements(.all, array, condition)
+        case 2:
+            let value = QueryNode.property(element, slot: size)
+            return .comparison(
+                pick([.greater, .equal, .less]),
+                .elements(.aggregate(pick([.sum, .least, .greatest]), value), array, condition),
+                .constant(.int(pick(Self.numbers))))
         default:
             return .comparison(
                 pick([.greater, .equal, .less]), .elements(.count, array, condition),
@@ -202,15 +208,31 @@ struct LiveNodes {
             depth > 1
             ? leaf(member, ownOnly: true)
             : condition(member, ownOnly: chance(2), depth: 3)
-        switch Int.random(in: 0..<4, using: &random) {
+        let condition: QueryNode = chance(2) ? .everything : inner
+        switch Int.random(in: 0..<5, using: &random) {
         case 0: return .members(.any, list, inner)
         case 1: return .members(.all, list, inner)
+        case 2: return aggregate(member, list, condition)
         default:
-            let condition: QueryNode = chance(2) ? .everything : inner
             return .comparison(
                 pick([.greater, .equal, .less]), .members(.count, list, condition),
                 .constant(.int(pick([0, 1, 2]))))
         }
+    }
+
+    private mutating func aggregate(
+        _ member: Subject, _ list: QueryMembers, _ condition: QueryNode
+    ) -> QueryNode {
+        let name =
+            ["LiveBox": "rank", "LiveTag": "name"][member.entity]
+            ?? pick(["number", "size", "text"])
+        let isText = ["text", "name"].contains(name)
+        let aggregate: QueryNode.Aggregate =
+            isText ? pick([.least, .greatest]) : pick([.sum, .least, .greatest])
+        return .comparison(
+            pick([.greater, .equal, .less]),
+            .members(.aggregate(aggregate, node(name, of: member)), list, condition),
+            .constant(constant(name)))
     }
 
     // MARK: Order

@@ -78,7 +78,7 @@ final class AggregateObserver<Result: Equatable & Sendable> {
         case .run(let reason): return (try run(state), .run(reason))
         case .changes(let removed, let added):
             var value = last.value
-            if try value.replace(removed, by: added) { return (value, .changes) }
+            if value.replace(removed, by: added) { return (value, .changes) }
             return (try run(state), .run("the value before does not tell the next"))
         }
     }
@@ -88,7 +88,7 @@ final class AggregateObserver<Result: Equatable & Sendable> {
         guard let node = aggregate.node else { return .count(try run.count()) }
         var value = aggregate.empty
         try run.forEachValue(node) { each in
-            try value.add(each)
+            value.add(each)
             return true
         }
         return value

@@ -180,7 +180,7 @@ extension LiveQuery {
         LiveValue(
             self,
             LiveAggregate(node, .sum(QuerySum())) { value in
-                if case .sum(let sum) = value { sum.average } else { nil }
+                if case .sum(let sum) = value { try sum.checkedAverage() } else { nil }
             })
     }
 }

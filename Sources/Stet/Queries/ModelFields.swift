@@ -119,21 +119,128 @@ public struct ToManyField<Member: Model>: Sendable {
 
     private func node(
         _ test: QueryNode.MemberTest, _ condition: (Member.Fields) -> QueryNode
+    ) -> QueryNode { node({ _ in test }, condition) }
+
+    fileprivate func node(
+        _ test: (Member.Fields) -> QueryNode.MemberTest,
+        _ condition: (Member.Fields) -> QueryNode
     ) -> QueryNode {
         let scope = QueryScopes.next()
         let member = QueryObject.member(scope: scope)
         let fields = Member.Fields(_object: _QueryObject(member, of: Member.self))
         return .members(
-            test,
+            test(fields),
             QueryMembers(
                 owner: owner, entity: entity, relationship: relationship, scope: scope),
             condition(fields))
     }
 }
 
+// MARK: - Aggregates of members
+
+/// Values that are nil do not count.
+extension ToManyField {
+    /// Returns the sum of a number over the members that satisfy a condition; 0 for none.
+    ///
+    /// ```swift
+    /// let busy = try context.fetch(Notebook.self) { $0.articles.sum(\.wordCount) > 10_000 }
+    /// ```
+    ///
+    /// A sum that does not fit the type has no value, and satisfies no comparison.
+    ///
+    /// - Complexity: O(members) per object.
+    public func sum<T: NumericValue>(
+        _ value: (Member.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Member.Fields) -> QueryExpression<Bool> = { _ in .always }
+    ) -> QueryExpression<T> { QueryExpression(node(.sum, { value($0).node }, condition)) }
+
+    /// Returns the sum of a number over the members that satisfy a condition and have it.
+    ///
+    /// - Complexity: O(members) per object.
+    public func sum<T: NumericValue>(
+        _ value: (Member.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Member.Fields) -> QueryExpression<Bool> = { _ in .always }
+    ) -> QueryExpression<T> { QueryExpression(node(.sum, { value($0).node }, condition)) }
+
+    /// Returns the average of a number over the members that satisfy a condition; nil for none.
+    ///
+    /// - Complexity: O(members) per object.
+    public func average<T: NumericValue>(
+        _ value: (Member.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Member.Fields) -> QueryExpression<Bool> = { _ in .always }
+    ) -> QueryExpression<Double?> {
+        QueryExpression(node(.average, { value($0).node }, condition))
+    }
+
+    /// Returns the average of a number over the members that satisfy a condition and have it.
+    ///
+    /// - Complexity: O(members) per object.
+    public func average<T: NumericValue>(
+        _ value: (Member.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Member.Fields) -> QueryExpression<Bool> = { _ in .always }
+    ) -> QueryExpression<Double?> {
+        QueryExpression(node(.average, { value($0).node }, condition))
+    }
+
+    /// Returns the least value of the members that satisfy a condition; nil for none.
+    ///
+    /// - Complexity: O(members) per object.
+    public func min<T: OrderedValue>(
+        _ value: (Member.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Member.Fields) -> QueryExpression<Bool> = { _ in .always }
+    ) -> QueryExpression<T?> { QueryExpression(node(.least, { value($0).node }, condition)) }
+
+    /// Returns the least value of the members that satisfy a condition and have one.
+    ///
+    /// - Complexity: O(members) per object.
+    public func min<T: OrderedValue>(
+        _ value: (Member.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Member.Fields) -> QueryExpression<Bool> = { _ in .always }
+    ) -> QueryExpression<T?> { QueryExpression(node(.least, { value($0).node }, condition)) }
+
+    /// Returns the greatest value of the members that satisfy a condition; nil for none.
+    ///
+    /// ```swift
+    /// let latestFirst = context.fetch(Notebook.self)
+    ///     .sorted(by: { $0.articles.max(\.postedAt) }, .descending)
+    /// ```
+    ///
+    /// - Complexity: O(members) per object.
+    public func max<T: OrderedValue>(
+        _ value: (Member.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Member.Fields) -> QueryExpression<Bool> = { _ in .always }
+    ) -> QueryExpression<T?> { QueryExpression(node(.greatest, { value($0).node }, condition)) }
+
+    /// Returns the greatest value of the members that satisfy a condition and have one.
+    ///
+    /// - Complexity: O(members) per object.
+    public func max<T: OrderedValue>(
+        _ value: (Member.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Member.Fields) -> QueryExpression<Bool> = { _ in .always }
+    ) -> QueryExpression<T?> { QueryExpression(node(.greatest, { value($0).node }, condition)) }
+
+    private func node(
+        _ aggregate: QueryNode.Aggregate, _ value: (Member.Fields) -> QueryNode,
+        _ condition: (Member.Fields) -> QueryExpression<Bool>
+    ) -> QueryNode {
+        node({ .aggregate(aggregate, value($0)) }, { condition($0).node })
+    }
+}
+
 // MARK: - The elements of arrays of embedded values, of which nil has none
 
-extension QueryExpression {
+/// An array of embedded values, or an optional one.
+public protocol _EmbeddedArray {
+    associatedtype Element: EmbeddedValue
+}
+
+extension Array: _EmbeddedArray where Element: EmbeddedValue {}
+
+extension Optional: _EmbeddedArray where Wrapped: _EmbeddedArray {
+    public typealias Element = Wrapped.Element
+}
+
+extension QueryExpression where Value: _EmbeddedArray {
     /// Returns whether any element of the array satisfies a condition; false when there is none.
     ///
     /// ```swift
@@ -141,59 +248,144 @@ extension QueryExpression {
     /// ```
     ///
     /// - Complexity: O(elements) per object: elements have no index.
-    public func any<Element: EmbeddedValue>(
-        @QueryBuilder _ condition: (Element.Fields) -> QueryExpression<Bool>
-    ) -> QueryExpression<Bool> where Value == [Element] {
-        QueryExpression<Bool>(elements(.any) { condition($0).node })
-    }
-
-    /// Returns whether any element of the array satisfies a condition; false when there is none.
-    ///
-    /// - Complexity: O(elements) per object: elements have no index.
-    public func any<Element: EmbeddedValue>(
-        @QueryBuilder _ condition: (Element.Fields) -> QueryExpression<Bool>
-    ) -> QueryExpression<Bool> where Value == [Element]? {
-        QueryExpression<Bool>(elements(.any) { condition($0).node })
+    public func any(
+        @QueryBuilder _ condition: (Value.Element.Fields) -> QueryExpression<Bool>
+    ) -> QueryExpression<Bool> {
+        QueryExpression<Bool>(elements({ _ in .any }, condition))
     }
 
     /// Returns whether all elements of the array satisfy a condition; true when there is none.
     ///
     /// - Complexity: O(elements) per object: elements have no index.
-    public func all<Element: EmbeddedValue>(
-        @QueryBuilder _ condition: (Element.Fields) -> QueryExpression<Bool>
-    ) -> QueryExpression<Bool> where Value == [Element] {
-        QueryExpression<Bool>(elements(.all) { condition($0).node })
-    }
-
-    /// Returns whether all elements of the array satisfy a condition; true when there is none.
-    ///
-    /// - Complexity: O(elements) per object: elements have no index.
-    public func all<Element: EmbeddedValue>(
-        @QueryBuilder _ condition: (Element.Fields) -> QueryExpression<Bool>
-    ) -> QueryExpression<Bool> where Value == [Element]? {
-        QueryExpression<Bool>(elements(.all) { condition($0).node })
+    public func all(
+        @QueryBuilder _ condition: (Value.Element.Fields) -> QueryExpression<Bool>
+    ) -> QueryExpression<Bool> {
+        QueryExpression<Bool>(elements({ _ in .all }, condition))
     }
 
     /// Returns the number of elements of the array that satisfy a condition.
     ///
     /// - Complexity: O(elements) per object: elements have no index.
-    public func count<Element: EmbeddedValue>(
-        @QueryBuilder where condition: (Element.Fields) -> QueryExpression<Bool> = { _ in .always }
-    ) -> QueryExpression<Int> where Value == [Element] {
-        QueryExpression<Int>(elements(.count) { condition($0).node })
+    public func count(
+        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+            .always
+        }
+    ) -> QueryExpression<Int> {
+        QueryExpression<Int>(elements({ _ in .count }, condition))
     }
 
-    /// Returns the number of elements of the array that satisfy a condition.
+    /// Returns the sum of a number over the elements that satisfy a condition; 0 for none.
+    ///
+    /// ```swift
+    /// let large = try context.fetch(PurchaseOrder.self) { $0.lines.sum(\.amount) > 100 }.all()
+    /// ```
+    ///
+    /// A sum that does not fit the type has no value, and satisfies no comparison.
     ///
     /// - Complexity: O(elements) per object: elements have no index.
-    public func count<Element: EmbeddedValue>(
-        @QueryBuilder where condition: (Element.Fields) -> QueryExpression<Bool> = { _ in .always }
-    ) -> QueryExpression<Int> where Value == [Element]? {
-        QueryExpression<Int>(elements(.count) { condition($0).node })
+    public func sum<T: NumericValue>(
+        _ value: (Value.Element.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+            .always
+        }
+    ) -> QueryExpression<T> {
+        QueryExpression<T>(
+            elements({ .aggregate(.sum, value($0).node) }, condition))
+    }
+
+    /// Returns the sum of a number over the elements that satisfy a condition and have it.
+    ///
+    /// - Complexity: O(elements) per object: elements have no index.
+    public func sum<T: NumericValue>(
+        _ value: (Value.Element.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+            .always
+        }
+    ) -> QueryExpression<T> {
+        QueryExpression<T>(
+            elements({ .aggregate(.sum, value($0).node) }, condition))
+    }
+
+    /// Returns the average of a number over the elements that satisfy a condition; nil for none.
+    ///
+    /// - Complexity: O(elements) per object: elements have no index.
+    public func average<T: NumericValue>(
+        _ value: (Value.Element.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+            .always
+        }
+    ) -> QueryExpression<Double?> {
+        QueryExpression<Double?>(
+            elements({ .aggregate(.average, value($0).node) }, condition))
+    }
+
+    /// Returns the average of a number over the elements that satisfy a condition and have it.
+    ///
+    /// - Complexity: O(elements) per object: elements have no index.
+    public func average<T: NumericValue>(
+        _ value: (Value.Element.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+            .always
+        }
+    ) -> QueryExpression<Double?> {
+        QueryExpression<Double?>(
+            elements({ .aggregate(.average, value($0).node) }, condition))
+    }
+
+    /// Returns the least value of the elements that satisfy a condition; nil for none.
+    ///
+    /// - Complexity: O(elements) per object: elements have no index.
+    public func min<T: OrderedValue>(
+        _ value: (Value.Element.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+            .always
+        }
+    ) -> QueryExpression<T?> {
+        QueryExpression<T?>(
+            elements({ .aggregate(.least, value($0).node) }, condition))
+    }
+
+    /// Returns the least value of the elements that satisfy a condition and have one.
+    ///
+    /// - Complexity: O(elements) per object: elements have no index.
+    public func min<T: OrderedValue>(
+        _ value: (Value.Element.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+            .always
+        }
+    ) -> QueryExpression<T?> {
+        QueryExpression<T?>(
+            elements({ .aggregate(.least, value($0).node) }, condition))
+    }
+
+    /// Returns the greatest value of the elements that satisfy a condition; nil for none.
+    ///
+    /// - Complexity: O(elements) per object: elements have no index.
+    public func max<T: OrderedValue>(
+        _ value: (Value.Element.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+            .always
+        }
+    ) -> QueryExpression<T?> {
+        QueryExpression<T?>(
+            elements({ .aggregate(.greatest, value($0).node) }, condition))
+    }
+
+    /// Returns the greatest value of the elements that satisfy a condition and have one.
+    ///
+    /// - Complexity: O(elements) per object: elements have no index.
+    public func max<T: OrderedValue>(
+        _ value: (Value.Element.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+            .always
+        }
+    ) -> QueryExpression<T?> {
+        QueryExpression<T?>(
+            elements({ .aggregate(.greatest, value($0).node) }, condition))
     }
 
     private func elements<Fields: _EmbeddedFields>(
-        _ test: QueryNode.MemberTest, _ condition: (Fields) -> QueryNode
+        _ test: (Fields) -> QueryNode.MemberTest, _ condition: (Fields) -> QueryExpression<Bool>
     ) -> QueryNode {
         guard case .property(let owner, let slot) = node else {
             trap("a condition for the elements of a value that is no attribute: name the attribute")
@@ -201,6 +393,7 @@ extension QueryExpression {
         let scope = QueryScopes.next()
         let fields = Fields(_object: _QueryObject(.element(scope: scope)), slot: 0)
         return .elements(
-            test, QueryElements(owner: owner, slot: slot, scope: scope), condition(fields))
+            test(fields), QueryElements(owner: owner, slot: slot, scope: scope),
+            condition(fields).node)
     }
 }

@@ -111,14 +111,14 @@ extension QueryAggregates {
 
     private func sum<T: NumericValue>(_ node: QueryNode, _ type: T.Type) throws -> T {
         var sum = QuerySum()
-        try _forEachValue(_QueryValue(node: node)) { try sum.add($0) }
+        try _forEachValue(_QueryValue(node: node)) { sum.add($0) }
         return try sum.result()
     }
 
     private func average(_ node: QueryNode) throws -> Double? {
         var sum = QuerySum()
-        try _forEachValue(_QueryValue(node: node)) { try sum.add($0) }
-        return sum.average
+        try _forEachValue(_QueryValue(node: node)) { sum.add($0) }
+        return try sum.checkedAverage()
     }
 }
 

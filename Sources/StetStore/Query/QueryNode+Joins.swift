@@ -50,7 +50,8 @@ extension QueryNode {
         case .isIn(let node, _), .folded(let node, _), .not(let node): node.readsMembers
         case .all(let nodes), .any(let nodes): nodes.contains(where: \.readsMembers)
         case .members: true
-        case .elements(_, _, let node): node.readsMembers
+        case .elements(let test, _, let node):
+            node.readsMembers || test.value?.readsMembers ?? false
         case .sealed, .matching, .rank: false
         }
     }
@@ -87,18 +88,30 @@ extension QueryNode {
             let moved = QueryMembers(
                 owner: change(members.owner), entity: members.entity,
                 relationship: members.relationship, scope: members.scope)
-            let inner = node.mapObjects { object in
-                object.isReached(fromMember: members.scope) ? object : change(object)
+            let (value, inner) = mapInside(test, node, change) {
+                $0.isReached(fromMember: members.scope)
             }
-            return .members(test, moved, inner)
+            return .members(value, moved, inner)
         case .elements(let test, let array, let node):
             let moved = QueryElements(
                 owner: change(array.owner), slot: array.slot, scope: array.scope)
-            let inner = node.mapObjects { object in
-                object == .element(scope: array.scope) ? object : change(object)
+            let (value, inner) = mapInside(test, node, change) {
+                $0 == .element(scope: array.scope)
             }
-            return .elements(test, moved, inner)
+            return .elements(value, moved, inner)
         }
+    }
+
+    /// Returns a test of members or elements and their condition with every object replaced except
+    /// for those that are kept.
+    private func mapInside(
+        _ test: MemberTest, _ condition: QueryNode, _ change: (QueryObject) -> QueryObject,
+        keeping isKept: (QueryObject) -> Bool
+    ) -> (MemberTest, QueryNode) {
+        func map(_ node: QueryNode) -> QueryNode {
+            node.mapObjects { isKept($0) ? $0 : change($0) }
+        }
+        return (test.mapValue(map), map(condition))
     }
 
     /// The members of the queried object, and what their number is compared with, if the node is
@@ -155,6 +168,16 @@ extension QueryNode {
     private var isValue: Bool {
         if case .constant(let value) = self { return value != .null }
         return false
+    }
+}
+
+extension QueryNode.MemberTest {
+    /// The value of which it is an aggregate; nil for other tests.
+    var value: QueryNode? { if case .aggregate(_, let value) = self { value } else { nil } }
+
+    fileprivate func mapValue(_ change: (QueryNode) -> QueryNode) -> Self {
+        guard case .aggregate(let aggregate, let value) = self else { return self }
+        return .aggregate(aggregate, change(value))
     }
 }
 

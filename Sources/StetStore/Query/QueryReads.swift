@@ -48,10 +48,11 @@ struct QueryReads {
             add(other, members)
         case .isIn(let node, _), .folded(let node, _), .not(let node): add(node, members)
         case .all(let nodes), .any(let nodes): for node in nodes { add(node, members) }
-        case .members(_, let list, let condition): add(list, condition, members)
-        case .elements(_, let array, let condition):
+        case .members(let test, let list, let condition):
+            add(list, [condition, test.value ?? .everything], members)
+        case .elements(let test, let array, let condition):
             add(array.slot, of: array.owner, members)
-            add(condition, members)
+            for node in [condition, test.value ?? .everything] { add(node, members) }
         case .sealed(let object, let slot, _): add(slot, of: object, members)
         case .matching(let object, let match):
             for attribute in match.attributes { add(attribute.slot, of: object, members) }
@@ -90,7 +91,7 @@ struct QueryReads {
     }
 
     private mutating func add(
-        _ list: QueryMembers, _ condition: QueryNode, _ members: [Int: EntityNumber]
+        _ list: QueryMembers, _ nodes: [QueryNode], _ members: [Int: EntityNumber]
     ) {
         addWay(to: list.owner, members)
         guard let owner = schema.entity(named: list.entity),
@@ -106,7 +107,7 @@ struct QueryReads {
         others[end.member] = reads
         var inner = members
         inner[list.scope] = end.member
-        add(condition, inner)
+        for node in nodes { add(node, inner) }
     }
 
     private func entity(

@@ -178,10 +178,16 @@ private struct QueryText {
     private func text(
         _ test: QueryNode.MemberTest, _ name: String, _ condition: QueryNode, _ inner: Self
     ) -> String {
-        if condition == .everything {
-            return test == .count ? "\(name).count" : "\(name).\(test) {}"
-        }
-        return "\(name).\(test) { \(inner.text(condition)) }"
+        let test =
+            switch test {
+            case .any: "\(name).any"
+            case .all: "\(name).all"
+            case .count: "\(name).count"
+            case .aggregate(let aggregate, let value):
+                "\(name).\(aggregate.word)(\(inner.text(value)))"
+            }
+        if condition != .everything { return "\(test) { \(inner.text(condition)) }" }
+        return test.hasSuffix(".any") || test.hasSuffix(".all") ? "\(test) {}" : test
     }
 
     private func place(_ object: QueryObject) -> (path: String, entity: Entity?) {
@@ -207,6 +213,17 @@ extension QueryNode.Comparison {
         case .lessOrEqual: "<="
         case .greater: ">"
         case .greaterOrEqual: ">="
+        }
+    }
+}
+
+extension QueryNode.Aggregate {
+    fileprivate var word: String {
+        switch self {
+        case .sum: "sum"
+        case .average: "average"
+        case .least: "min"
+        case .greatest: "max"
         }
     }
 }

@@ -22,9 +22,10 @@ package indirect enum QueryNode: Hashable, Sendable {
     case arithmetic(Arithmetic, QueryNode, QueryNode)
     /// The first value, or the second where the first is nil.
     case coalesced(QueryNode, QueryNode)
-    /// Whether members of a relationship satisfy a condition, or how many do.
+    /// Whether members of a relationship satisfy a condition, how many do, or an aggregate of them.
     case members(MemberTest, QueryMembers, QueryNode)
-    /// Whether elements of an array of embedded values satisfy a condition, or how many do.
+    /// Whether elements of an array of embedded values satisfy a condition, how many do, or an
+    /// aggregate of them.
     case elements(MemberTest, QueryElements, QueryNode)
     /// Whether a sealed attribute has a value.
     case sealed(QueryObject, slot: Slot, SealedMatch)
@@ -49,7 +50,14 @@ package indirect enum QueryNode: Hashable, Sendable {
     package enum Arithmetic: Hashable, Sendable { case add, subtract, multiply, divide, remainder }
 
     /// The test of members, and of elements.
-    package enum MemberTest: Hashable, Sendable { case any, all, count }
+    package enum MemberTest: Hashable, Sendable {
+        case any, all, count
+        /// An aggregate of a value of those that satisfy the condition; nil values do not count.
+        case aggregate(Aggregate, QueryNode)
+    }
+
+    /// An aggregate of values; the sum of none is 0, others are nil.
+    package enum Aggregate: Hashable, Sendable { case sum, average, least, greatest }
 
     /// The condition that all objects satisfy.
     package static let everything = QueryNode.all([])

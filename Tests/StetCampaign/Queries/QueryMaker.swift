@@ -13,13 +13,13 @@ struct QueryMaker {
     private let boxIDs: ValueKind<ObjectID>
     private var depth = 0
     /// The number of objects of each kind that a closure has at this place.
-    private var sampleCount: Int
-    private var boxCount: Int
-    private var partCount = 0
-    private var lastScope = 0
+    var sampleCount: Int
+    var boxCount: Int
+    private(set) var partCount = 0
+    var lastScope = 0
     /// The maximum nesting of conditions of members: each is evaluated for each member of the one
     /// around it.
-    private let deepest: Int
+    let deepest: Int
 
     /// Creates a generator of conditions of a sample, or of a box.
     init(_ random: SeededGenerator, _ world: QueryWorld, ofSamples: Bool) {
@@ -67,13 +67,13 @@ struct QueryMaker {
     // MARK: Objects
 
     /// Returns one of the objects of a kind, or one that another refers to; nil if there is none.
-    private mutating func sample() -> QuerySubject<Sample>? {
+    mutating func sample() -> QuerySubject<Sample>? {
         guard let sample = samples.randomElement(using: &random) else { return nil }
         if !random.chance(5) { return sample }
         return random.chance(3) ? sample.next.next : sample.next
     }
 
-    private mutating func box() -> QuerySubject<Box>? {
+    mutating func box() -> QuerySubject<Box>? {
         let sample = random.chance(boxes.isEmpty ? 1 : 2) ? self.sample() : nil
         guard let box = sample?.box ?? boxes.randomElement(using: &random) else { return nil }
         return random.chance(4) ? box.parent : box
@@ -86,6 +86,7 @@ struct QueryMaker {
         if !parts.isEmpty, random.chance(2), let part = parts.randomElement(using: &random) {
             return term(of: part)
         }
+        if random.chance(12), let aggregate = aggregate() { return aggregate }
         if samples.isEmpty || random.chance(5), let box = self.box() { return term(of: box) }
         guard let sample = self.sample() else { return constant }
         return random.chance(8) ? arithmetic(of: sample) : term(of: sample)
@@ -249,12 +250,7 @@ struct QueryMaker {
         lastScope += 1
         let scope = lastScope
         let place = partCount
-        let around = parts
-        partCount += 1
-        parts.append(QuerySubject<Part>(node: .element(scope: scope)) { $0.parts[place] })
-        let inner = random.chance(6) ? .all([]) : condition()
-        parts = around
-        partCount -= 1
+        let inner = ofParts([QuerySubject<Part>(node: .element(scope: scope)) { $0.parts[place] }])
         let elements = QueryElements(owner: sample.node, slot: 20, scope: scope)
         return clause(test, .elements(test, elements, inner.node), inner) { scope in
             (sample.find(scope)?.parts ?? []).map { part in
@@ -265,8 +261,21 @@ struct QueryMaker {
         }
     }
 
+    /// Returns a condition of elements, and of the objects around them.
+    mutating func ofParts(_ part: [QuerySubject<Part>]) -> QueryClause {
+        if random.chance(6) { return .all([]) }
+        let around = parts
+        partCount += 1
+        parts += part
+        defer {
+            parts = around
+            partCount -= 1
+        }
+        return condition()
+    }
+
     /// Returns a condition of members; often only of them, which an index can answer.
-    private mutating func inside(
+    mutating func inside(
         _ member: [QuerySubject<Sample>], _ box: [QuerySubject<Box>]
     ) -> QueryClause {
         if random.chance(6) { return .all([]) }
@@ -283,7 +292,7 @@ struct QueryMaker {
         switch test {
         case .any: return QueryClause(node) { find($0).contains(where: inner.test) }
         case .all: return QueryClause(node) { find($0).allSatisfy(inner.test) }
-        case .count:
+        case .count, .aggregate:
             let count = QueryTerm(node: node, kind: .rank) { find($0).count(where: inner.test) }
             return count.clauses(1, &self)
         }

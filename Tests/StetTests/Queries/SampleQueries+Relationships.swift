@@ -74,7 +74,8 @@ extension SampleQueries {
 
     mutating func members() -> Condition {
         let number = pick(Self.numbers)
-        switch Int.random(in: 0..<4, using: &random) {
+        switch Int.random(in: 0..<8, using: &random) {
+        case 4...7: return aggregate(number)
         case 0:
             return Condition(
                 query: { $0.others.any { other in other.number == number } },
@@ -93,6 +94,35 @@ extension SampleQueries {
             return Condition(
                 query: { $0.others.count(where: { $0.flag }) > 0 },
                 plain: { $0.others.contains { $0.flag } }, text: "others count flag > 0")
+        }
+    }
+
+    private mutating func aggregate(_ number: Int) -> Condition {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+            return Condition(
+                query: { $0.others.sum(\.number) > number },
+                plain: { sample in
+                    let sum = sample.others.reduce(Int128(0)) { $0 + Int128($1.number) }
+                    return Int(exactly: sum).map { $0 > number } ?? false
+                }, text: "others.sum(number) > \(number)")
+        case 1:
+            return Condition(
+                query: { $0.others.max(\.size, where: { $0.flag }) == 3 },
+                plain: { $0.others.filter(\.flag).compactMap(\.size).max() == 3 },
+                text: "others.max(size) where flag == 3")
+        case 2:
+            return Condition(
+                query: { $0.others.min(\.text) > "a" },
+                plain: { $0.others.map(\.text).min().map { $0 > "a" } ?? false },
+                text: "others.min(text) > a")
+        default:
+            return Condition(
+                query: { $0.others.average(\.small) <= 0 },
+                plain: { sample in
+                    let sum = sample.others.reduce(0.0) { $0 + Double($1.small) }
+                    return !sample.others.isEmpty && sum / Double(sample.others.count) <= 0
+                }, text: "others.average(small) <= 0")
         }
     }
 

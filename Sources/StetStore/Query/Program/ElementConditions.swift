@@ -1,12 +1,14 @@
 /// The elements of an array of embedded values, and the condition that each is tested with.
-struct ElementConditions {
+struct ElementConditions: TestedList {
     let array: PropertyOperand
     let memberCount: Int
     let condition: QueryCondition
+    /// The value that is asked for; nil for none.
+    let value: QueryOperand?
 
-    /// Calls `body` with whether each element satisfies the condition, until it returns false; nil
-    /// has no elements.
-    func forEach(_ frame: inout QueryFrame, _ body: (Bool) -> Bool) throws {
+    func knownCount(_ frame: inout QueryFrame) -> Int? { nil }
+
+    func forEach(_ frame: inout QueryFrame, _ body: (Bool, Value) throws -> Bool) throws {
         guard let owner = try array.place.row(&frame),
             case .bytes(let bytes)? = try owner.cell(array.slot, array.type)
         else { return }
@@ -16,43 +18,8 @@ struct ElementConditions {
             frame.members.append(
                 QueryState.Row(id: owner.id, revision: owner.revision, reader: reader))
             defer { frame.members.removeLast() }
-            guard body(try condition.test(&frame)) else { return }
+            let isMet = try condition.test(&frame)
+            guard try body(isMet, isMet ? value?.value(&frame) ?? .null : .null) else { return }
         }
-    }
-}
-
-/// Tests whether any or all elements satisfy a condition.
-final class ElementCondition: QueryCondition {
-    private let elements: ElementConditions
-    private let isAny: Bool
-
-    init(_ elements: ElementConditions, isAny: Bool) {
-        self.elements = elements
-        self.isAny = isAny
-    }
-
-    override func test(_ frame: inout QueryFrame) throws -> Bool {
-        var answer = !isAny
-        try elements.forEach(&frame) { isMet in
-            if isMet == isAny { answer = isAny }
-            return answer != isAny
-        }
-        return answer
-    }
-}
-
-/// Counts the elements that satisfy a condition.
-final class ElementCountOperand: QueryOperand {
-    private let elements: ElementConditions
-
-    init(_ elements: ElementConditions) { self.elements = elements }
-
-    override func value(_ frame: inout QueryFrame) throws -> Value {
-        var count = 0
-        try elements.forEach(&frame) { isMet in
-            if isMet { count += 1 }
-            return true
-        }
-        return .int(count)
     }
 }

@@ -85,9 +85,15 @@ struct QueryCompiler {
             return ArithmeticOperand(
                 operation, numberType(node), operand(left), operand(right))
         case .members(.count, let members, let condition):
-            return MemberCountOperand(conditions(members, condition))
+            return ListCountOperand(conditions(members, condition))
         case .elements(.count, let array, let condition):
-            return ElementCountOperand(conditions(array, condition))
+            return ListCountOperand(conditions(array, condition))
+        case .members(.aggregate(let aggregate, let value), let members, let condition):
+            return ListAggregateOperand(
+                conditions(members, condition, value), aggregate, numberType(node))
+        case .elements(.aggregate(let aggregate, let value), let array, let condition):
+            return ListAggregateOperand(
+                conditions(array, condition, value), aggregate, numberType(node))
         case .rank(let object, let match):
             let (place, entity) = place(object)
             return RankOperand(place, entity, match)
@@ -103,11 +109,22 @@ struct QueryCompiler {
         case .property(let object, let slot): property(object, slot).property.type
         case .arithmetic(_, let one, let other), .coalesced(let one, let other):
             numberType(one) ?? numberType(other)
+        case .members(.aggregate(.average, _), _, _), .elements(.aggregate(.average, _), _, _):
+            .double
+        case .members(.aggregate(_, let value), let members, _):
+            inside(members).compiler.numberType(value)
+        case .elements(.aggregate(_, let value), let array, _):
+            inside(array).compiler.numberType(value)
         default: nil
         }
     }
 
-    private func conditions(_ members: QueryMembers, _ condition: QueryNode) -> MemberConditions {
+    // MARK: Members and elements
+
+    /// Returns the compiler of nodes that read the members of a relationship.
+    private func inside(
+        _ members: QueryMembers
+    ) -> (compiler: QueryCompiler, owner: QueryPlace, end: MemberEnd) {
         let (place, entity) = place(members.owner)
         let relationship = schema.entities[entity].relationships[members.relationship]
         guard let target = schema.number(ofEntity: relationship.target),
@@ -115,23 +132,41 @@ struct QueryCompiler {
         else { trap("a query names a relationship that the store does not have") }
         var inner = self
         inner.members.append((members.scope, .member(target)))
-        let isRemembered = condition.readsMembers && condition.readsOnlyMember(members.scope)
-        return MemberConditions(
-            owner: place, end: end, condition: inner.condition(condition),
-            isEverything: condition == .everything,
-            rememberedScope: isRemembered ? members.scope : nil)
+        return (inner, place, end)
     }
 
-    private func conditions(_ array: QueryElements, _ condition: QueryNode) -> ElementConditions {
+    /// Returns the compiler of nodes that read the elements of an array.
+    private func inside(
+        _ array: QueryElements
+    ) -> (compiler: QueryCompiler, array: PropertyOperand, elements: Entity) {
         let (place, property) = property(array.owner, array.slot)
-        guard let elements = property.embedded else {
+        guard let elements = property.embedded?.entity else {
             trap("a query tests the elements of \(property.name), which is no array of them")
         }
         var inner = self
-        inner.members.append((array.scope, .element(elements.entity)))
+        inner.members.append((array.scope, .element(elements)))
+        return (inner, PropertyOperand(place, slot: array.slot, property), elements)
+    }
+
+    private func conditions(
+        _ members: QueryMembers, _ condition: QueryNode, _ value: QueryNode? = nil
+    ) -> MemberConditions {
+        let (compiler, owner, end) = inside(members)
+        let isRemembered =
+            value == nil && condition.readsMembers && condition.readsOnlyMember(members.scope)
+        return MemberConditions(
+            owner: owner, end: end, condition: compiler.condition(condition),
+            value: value.map(compiler.operand), isEverything: condition == .everything,
+            rememberedScope: isRemembered ? members.scope : nil)
+    }
+
+    private func conditions(
+        _ array: QueryElements, _ condition: QueryNode, _ value: QueryNode? = nil
+    ) -> ElementConditions {
+        let (compiler, array, elements) = inside(array)
         return ElementConditions(
-            array: PropertyOperand(place, slot: array.slot, property),
-            memberCount: elements.entity.properties.count, condition: inner.condition(condition))
+            array: array, memberCount: elements.properties.count,
+            condition: compiler.condition(condition), value: value.map(compiler.operand))
     }
 
     // MARK: Conditions
@@ -154,11 +189,10 @@ struct QueryCompiler {
             }
             return MembershipCondition(operand, values.map { $0.folded(folding) })
         case .text(let search, let text, let part): return textSearch(search, text, part)
-        case .members(.count, _, _), .elements(.count, _, _): return TruthCondition(operand(node))
-        case .elements(let test, let array, let node):
-            return ElementCondition(conditions(array, node), isAny: test == .any)
-        case .members(let test, let members, let node):
-            return MemberCondition(conditions(members, node), isAny: test == .any)
+        case .members(let test, let members, let inner):
+            return condition(test, conditions(members, inner), node)
+        case .elements(let test, let array, let inner):
+            return condition(test, conditions(array, inner), node)
         case .sealed(let object, let slot, let match):
             let (place, number) = place(object)
             let entity = schema.entities[number]
@@ -171,6 +205,17 @@ struct QueryCompiler {
             return MatchingCondition(place, entity, match)
         case .constant, .property, .id, .folded, .arithmetic, .coalesced, .rank:
             return TruthCondition(operand(node))
+        }
+    }
+
+    /// Returns the condition of a list whose members or elements are tested in a way.
+    private func condition(
+        _ test: QueryNode.MemberTest, _ list: some TestedList, _ node: QueryNode
+    ) -> QueryCondition {
+        switch test {
+        case .any: ListCondition(list, isAny: true)
+        case .all: ListCondition(list, isAny: false)
+        case .count, .aggregate: TruthCondition(operand(node))
         }
     }
 

@@ -179,23 +179,3 @@ extension Decimal {
         return Int8(exactly: exponent + other.exponent) == nil ? nil : self * other
     }
 }
-
-/// The number of members that satisfy a condition.
-final class MemberCountOperand: QueryOperand {
-    let members: MemberConditions
-
-    init(_ members: MemberConditions) { self.members = members }
-
-    override func value(_ frame: inout QueryFrame) throws -> Value {
-        if members.isEverything, frame.state.isOfLastCommit {
-            guard let owner = try members.owner.row(&frame) else { return .int(0) }
-            return .int(try frame.state.memberCount(of: owner.id, at: members.end))
-        }
-        var count = 0
-        try members.forEach(&frame) { isMet in
-            if isMet { count += 1 }
-            return true
-        }
-        return .int(count)
-    }
-}
