@@ -98,6 +98,12 @@ import Testing
         }.all()
 
         #expect(busy.map(\.name) == ["Music"])
+
+        let good = try context.fetch(Notebook.self) {
+            $0.articles.average(\.rating, where: { $0.rating > 1 }) > 2
+        }.sorted(by: { $0.articles.max(\.rating) }, .descending).all()
+
+        #expect(good.map(\.name) == ["Music", "Swift"])
     }
 
     @Test func pagesFollowEachOther() throws {

@@ -111,6 +111,9 @@ extension ValueType {
         ![.list, .dictionary, .codable, .embedded].contains(self)
     }
 
+    /// True for integers, floating-point numbers and decimals.
+    var isNumber: Bool { [.int, .uint, .float, .double, .decimal].contains(widest) }
+
     /// A description of a literal of the type, with an article.
     var expectation: String {
         switch widest {

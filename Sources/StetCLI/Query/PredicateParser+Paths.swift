@@ -48,35 +48,66 @@ extension PredicateParser {
         }
     }
 
+    /// Takes a path to a value.
     mutating func path() throws(PredicateMistake) -> PredicatePath {
         let start = token.offset
         let (place, name) = try walk()
         let entity = place.entity
-        if let (elements, _) = array(place, name), take(".") || take("?.") {
-            guard take(word: "count") else {
-                throw PredicateMistake(
-                    "\(name) has many elements: expected \(name).count, or any \(name) { … }",
-                    at: start)
-            }
-            return PredicatePath(node: .elements(.count, elements, .everything), type: .int)
+        if let (elements, members) = array(place, name), take(".") || take("?.") {
+            let tested = (QueryObject.element(scope: elements.scope), members)
+            guard let path = try aggregate(of: tested, { .elements($0, elements, .everything) })
+            else { throw isMany(name, "elements", start) }
+            return path
         }
         if let slot = entity.slot(of: name) {
             return PredicatePath(
                 node: .property(place.object, slot: slot), type: entity.properties[slot].type.widest
             )
         }
-        if let (members, _) = relationship(place, name) {
-            guard take(".") || take("?."), take(word: "count") else {
-                throw PredicateMistake(
-                    "\(name) has many members: expected \(name).count, or any \(name) { … }",
-                    at: start)
-            }
-            return PredicatePath(node: .members(.count, members, .everything), type: .int)
+        if let (members, target) = relationship(place, name) {
+            let tested = (QueryObject.member(scope: members.scope), target)
+            guard take(".") || take("?."),
+                let path = try aggregate(of: tested, { .members($0, members, .everything) })
+            else { throw isMany(name, "members", start) }
+            return path
         }
         if name == "id", !entity.name.isEmpty {
             return PredicatePath(node: .id(place.object), type: .reference)
         }
         throw unknown(name, place, start)
+    }
+
+    private func isMany(_ name: String, _ what: String, _ offset: Int) -> PredicateMistake {
+        PredicateMistake(
+            "\(name) has many \(what): expected \(name).count, \(name).sum(…), "
+                + "or any \(name) { … }", at: offset)
+    }
+
+    /// Takes what is asked of many members or elements, `count` or `sum(pages)`; returns nil for
+    /// anything else.
+    private mutating func aggregate(
+        of tested: Place, _ node: (QueryNode.MemberTest) -> QueryNode
+    ) throws(PredicateMistake) -> PredicatePath? {
+        if take(word: "count") { return PredicatePath(node: node(.count), type: .int) }
+        let aggregates: [(String, QueryNode.Aggregate)] = [
+            ("sum", .sum), ("average", .average), ("min", .least), ("max", .greatest),
+        ]
+        for (word, aggregate) in aggregates where take(word: word) {
+            try expect("(")
+            let start = token.offset
+            let value = try inside(tested) { parser throws(PredicateMistake) in try parser.path() }
+            try expect(")")
+            let isTotal = [.sum, .average].contains(aggregate)
+            guard isTotal ? value.type.isNumber : value.type.isOrdered else {
+                throw PredicateMistake(
+                    "\(word) needs \(isTotal ? "a number" : "values with an order"), not "
+                        + "\(value.type)", at: start)
+            }
+            return PredicatePath(
+                node: node(.aggregate(aggregate, value.node)),
+                type: aggregate == .average ? .double : value.type)
+        }
+        return nil
     }
 
     func relationship(

@@ -66,7 +66,7 @@ struct PredicateParser {
         return true
     }
 
-    private mutating func expect(_ sign: String) throws(PredicateMistake) {
+    mutating func expect(_ sign: String) throws(PredicateMistake) {
         guard take(sign) else { throw expected(sign) }
     }
 
@@ -85,13 +85,10 @@ struct PredicateParser {
     }
 
     private mutating func single() throws(PredicateMistake) -> QueryNode {
-        depth += 1
-        defer { depth -= 1 }
-        guard depth <= Self.depthLimit else {
-            throw PredicateMistake(
-                "expected at most \(Self.depthLimit) conditions within each other",
-                at: token.offset)
-        }
+        try nested { parser throws(PredicateMistake) in try parser.one() }
+    }
+
+    private mutating func one() throws(PredicateMistake) -> QueryNode {
         if take("!") { return .not(try single()) }
         if take("(") {
             let node = try either()
@@ -152,11 +149,36 @@ struct PredicateParser {
     /// Returns the condition in braces that each member or element is tested with.
     private mutating func condition(for tested: Place) throws(PredicateMistake) -> QueryNode {
         try expect("{")
-        scopes.append(tested)
-        let condition = try either()
-        scopes.removeLast()
+        let condition = try inside(tested) { parser throws(PredicateMistake) in
+            try parser.either()
+        }
         try expect("}")
         return condition
+    }
+
+    /// Parses what names refer to a member or an element in.
+    mutating func inside<Part>(
+        _ tested: Place, _ parse: (inout Self) throws(PredicateMistake) -> Part
+    ) throws(PredicateMistake) -> Part {
+        try nested { parser throws(PredicateMistake) in
+            parser.scopes.append(tested)
+            let part = try parse(&parser)
+            parser.scopes.removeLast()
+            return part
+        }
+    }
+
+    private mutating func nested<Part>(
+        _ parse: (inout Self) throws(PredicateMistake) -> Part
+    ) throws(PredicateMistake) -> Part {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= Self.depthLimit else {
+            throw PredicateMistake(
+                "expected at most \(Self.depthLimit) conditions within each other",
+                at: token.offset)
+        }
+        return try parse(&self)
     }
 
     private mutating func comparison() throws(PredicateMistake) -> QueryNode {

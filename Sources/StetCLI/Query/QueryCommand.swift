@@ -13,8 +13,9 @@ struct QueryCommand: StoreCommand {
             false, numbers, and "text" with \\" \\\\ \\n \\t \\u{e9}. Dates, ids, UUIDs, URLs and \
             data are text: created > "2026-01-31". [c], [d] or [cd] directly behind an operator \
             ignores case, accents or both: title ==[cd] "resume". notebook.name follows \
-            a reference, tags.count counts members, any tags { name == "x" } and all tags { … } \
-            ask them. Operators have the precedence that they have in Swift. A name in \
+            a reference, tags.count counts members, lines.sum(amount), average, min and max \
+            combine a value of them, any tags { name == "x" } and all tags { … } ask them. \
+            Operators have the precedence that they have in Swift. A name in \
             `backquotes` is not a word of the language. matching "undo jour* -sqlite" searches \
             the words of searchable attributes, and sorts by how well they fit.
 

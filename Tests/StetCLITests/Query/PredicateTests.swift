@@ -55,6 +55,9 @@ struct PredicateTests {
         ("any tags { name == \"poems\" }", "11 12"),
         ("all tags { name == \"poems\" }", "12 13 14"),
         ("sequels.count > 2 && tags.count == 0", "13"),
+        ("shelf.books.sum(pages) == 350", "11 12"), ("shelf.books.max(pages) < 251", "11 12"),
+        ("tags.min(name) == \"maths\"", "11"), ("shelf.books.average(pages) == 175", "11 12"),
+        ("tags.max(books.sum(pages)) >= 350", "11 12"), ("tags.min(name) == nil", "13 14"),
         ("any sequels { any tags { name == \"maths\" } }", "13"),
         ("any tags { books.count == 2 } && any tags { any books { pages == 250 } }", "11 12"),
         ("any shelf.books { title hasPrefix \"e\" && any tags { name == \"poems\" } }", "11 12"),
@@ -87,6 +90,10 @@ struct PredicateTests {
             "any title { pages == 1 }",
             "title is no relationship to many of Book, and no array of embedded values", 4
         ),
+        ("tags.sum(name) == 1", "sum needs a number, not string", 9),
+        ("tags.max(pages) == 1", "Tag has no property pages; it has name", 9),
+        ("tags.sum == 1", "expected (, but found ==", 9),
+        ("tags.first == 1", "tags has many members: expected tags.count, tags.sum(…), or", 0),
         ("any tags { pages == 1 }", "Tag has no property pages; it has name", 11),
         ("pages in [1, pages]", "expected a value", 13),
         ("pages in 1", "expected [, but found 1", 9),
@@ -102,6 +109,7 @@ struct PredicateTests {
         let texts = [
             String(repeating: "(", count: 100_000), String(repeating: "!", count: 100_000),
             String(repeating: "any tags {", count: 10_000),
+            String(repeating: "tags.max(books.max(", count: 10_000),
             "a" + String(repeating: ".shelf", count: 100_000),
         ]
         for text in texts { #expect(throws: PredicateMistake.self) { try node(text) } }
