@@ -231,13 +231,18 @@ extension ToManyField {
 
 /// An array of embedded values, or an optional one.
 public protocol _EmbeddedArray {
-    associatedtype Element: EmbeddedValue
+    /// The type of the elements.
+    associatedtype _Element: EmbeddedValue
 }
 
-extension Array: _EmbeddedArray where Element: EmbeddedValue {}
+extension Array: _EmbeddedArray where Element: EmbeddedValue {
+    /// The type of the elements.
+    public typealias _Element = Element
+}
 
 extension Optional: _EmbeddedArray where Wrapped: _EmbeddedArray {
-    public typealias Element = Wrapped.Element
+    /// The type of the elements.
+    public typealias _Element = Wrapped._Element
 }
 
 extension QueryExpression where Value: _EmbeddedArray {
@@ -249,7 +254,7 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func any(
-        @QueryBuilder _ condition: (Value.Element.Fields) -> QueryExpression<Bool>
+        @QueryBuilder _ condition: (Value._Element.Fields) -> QueryExpression<Bool>
     ) -> QueryExpression<Bool> {
         QueryExpression<Bool>(elements({ _ in .any }, condition))
     }
@@ -258,7 +263,7 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func all(
-        @QueryBuilder _ condition: (Value.Element.Fields) -> QueryExpression<Bool>
+        @QueryBuilder _ condition: (Value._Element.Fields) -> QueryExpression<Bool>
     ) -> QueryExpression<Bool> {
         QueryExpression<Bool>(elements({ _ in .all }, condition))
     }
@@ -267,7 +272,7 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func count(
-        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+        @QueryBuilder where condition: (Value._Element.Fields) -> QueryExpression<Bool> = { _ in
             .always
         }
     ) -> QueryExpression<Int> {
@@ -284,8 +289,8 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func sum<T: NumericValue>(
-        _ value: (Value.Element.Fields) -> QueryExpression<T>,
-        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+        _ value: (Value._Element.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Value._Element.Fields) -> QueryExpression<Bool> = { _ in
             .always
         }
     ) -> QueryExpression<T> {
@@ -297,8 +302,8 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func sum<T: NumericValue>(
-        _ value: (Value.Element.Fields) -> QueryExpression<T?>,
-        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+        _ value: (Value._Element.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Value._Element.Fields) -> QueryExpression<Bool> = { _ in
             .always
         }
     ) -> QueryExpression<T> {
@@ -310,8 +315,8 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func average<T: NumericValue>(
-        _ value: (Value.Element.Fields) -> QueryExpression<T>,
-        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+        _ value: (Value._Element.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Value._Element.Fields) -> QueryExpression<Bool> = { _ in
             .always
         }
     ) -> QueryExpression<Double?> {
@@ -323,8 +328,8 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func average<T: NumericValue>(
-        _ value: (Value.Element.Fields) -> QueryExpression<T?>,
-        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+        _ value: (Value._Element.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Value._Element.Fields) -> QueryExpression<Bool> = { _ in
             .always
         }
     ) -> QueryExpression<Double?> {
@@ -336,8 +341,8 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func min<T: OrderedValue>(
-        _ value: (Value.Element.Fields) -> QueryExpression<T>,
-        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+        _ value: (Value._Element.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Value._Element.Fields) -> QueryExpression<Bool> = { _ in
             .always
         }
     ) -> QueryExpression<T?> {
@@ -349,8 +354,8 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func min<T: OrderedValue>(
-        _ value: (Value.Element.Fields) -> QueryExpression<T?>,
-        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+        _ value: (Value._Element.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Value._Element.Fields) -> QueryExpression<Bool> = { _ in
             .always
         }
     ) -> QueryExpression<T?> {
@@ -362,8 +367,8 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func max<T: OrderedValue>(
-        _ value: (Value.Element.Fields) -> QueryExpression<T>,
-        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+        _ value: (Value._Element.Fields) -> QueryExpression<T>,
+        @QueryBuilder where condition: (Value._Element.Fields) -> QueryExpression<Bool> = { _ in
             .always
         }
     ) -> QueryExpression<T?> {
@@ -375,8 +380,8 @@ extension QueryExpression where Value: _EmbeddedArray {
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func max<T: OrderedValue>(
-        _ value: (Value.Element.Fields) -> QueryExpression<T?>,
-        @QueryBuilder where condition: (Value.Element.Fields) -> QueryExpression<Bool> = { _ in
+        _ value: (Value._Element.Fields) -> QueryExpression<T?>,
+        @QueryBuilder where condition: (Value._Element.Fields) -> QueryExpression<Bool> = { _ in
             .always
         }
     ) -> QueryExpression<T?> {

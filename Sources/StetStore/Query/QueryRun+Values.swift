@@ -45,20 +45,26 @@ extension QueryRun {
     /// otherwise all that satisfy the condition, in no particular order.
     package func forEachValue(_ node: QueryNode, _ body: (Value) throws -> Bool) throws {
         let operand = QueryCompiler(state.schema, root: query.entity).operand(node)
-        let slots = reads([node])
         func give(_ row: Row) throws -> Bool {
             var frame = QueryFrame(state, row)
             return try body(try operand.value(&frame))
         }
         if query.limit == nil, query.offset == 0, query.after == nil {
-            return try forEachMatch(try access(), reading: slots, keepsRows: false, give)
+            return try forEachMatch(try access(), reading: [node], keepsRows: false, give)
         }
-        try forEachRowOfPage(reading: slots, give)
+        try forEachRowOfPage(reading: [node], give)
     }
 
-    /// Returns the properties of the query's own objects that it and some nodes read.
-    private func reads(_ nodes: [QueryNode]) -> Set<Slot> {
-        QueryReads(query, beside: nodes, in: state.schema).slots
+    /// Returns the objects of an index, with the values of their entries; nil when these do not
+    /// contain all that nodes, the order, and the condition unless it is `isMet`, read of them.
+    func coveredRows(
+        _ index: NumberedIndex, reading nodes: [QueryNode]?, isMet: Bool, keepsRows: Bool
+    ) -> CoveredRows? {
+        guard let nodes else { return nil }
+        var query = query
+        if isMet { query.condition = .everything }
+        let slots = QueryReads(query, beside: nodes, in: state.schema).slots
+        return CoveredRows(state, index, reading: slots, keepsRows: keepsRows)
     }
 
     /// Returns the values of nodes for each object of the page, in order.
@@ -67,7 +73,7 @@ extension QueryRun {
         let operands = nodes.map(compiler.operand)
         var frame = QueryFrame(state)
         var found: [(id: ObjectID, values: [Value])] = []
-        try forEachRowOfPage(reading: reads(nodes)) { row in
+        try forEachRowOfPage(reading: nodes) { row in
             frame.root = row
             found.append((row.id, try operands.map { try $0.value(&frame) }))
             return true
@@ -83,11 +89,12 @@ extension QueryRun {
     /// Calls `body` as `forEachMatch` does, with the values of entries where the index of the path
     /// contains all that is read; returns false when it does not.
     func forEachCoveredMatch(
-        _ path: QueryPath, reading slots: Set<Slot>?, keepsRows: Bool,
+        _ path: QueryPath, reading nodes: [QueryNode]?, keepsRows: Bool,
         _ body: (Row) throws -> Bool
     ) throws -> Bool {
         guard case .index(let path) = path,
-            var covered = CoveredRows(state, path.index, reading: slots, keepsRows: keepsRows)
+            var covered = coveredRows(
+                path.index, reading: nodes, isMet: path.isExact, keepsRows: keepsRows)
         else { return false }
         let overlay = try state.overlay(query.entity)
         var frame = QueryFrame(state)

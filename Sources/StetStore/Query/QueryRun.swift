@@ -176,12 +176,12 @@ package struct QueryRun {
     }
 
     func forEachMatch(
-        _ access: Access, reading slots: Set<Slot>? = nil, keepsRows: Bool = true,
+        _ access: Access, reading nodes: [QueryNode]? = nil, keepsRows: Bool = true,
         _ body: (Row) throws -> Bool
     ) throws {
         switch access {
         case .ids(let ids, let path, _):
-            if try forEachCoveredMatch(path, reading: slots, keepsRows: keepsRows, body) { return }
+            if try forEachCoveredMatch(path, reading: nodes, keepsRows: keepsRows, body) { return }
             try forEachMatch(among: ids, of: path, body)
         default: try forEachMatchOfAll(body)
         }
@@ -228,11 +228,11 @@ package struct QueryRun {
     }
 
     /// Calls `body` with the objects of the page, in order, with the values of the properties that
-    /// are read, until it returns false; nil stands for all properties.
+    /// nodes read, until it returns false; nil stands for all properties.
     ///
     /// A row that does not have all of them must be used before the next one is made.
     func forEachRowOfPage(
-        reading slots: Set<Slot>? = nil, _ body: (Row) throws -> Bool
+        reading nodes: [QueryNode]? = nil, _ body: (Row) throws -> Bool
     ) throws {
         if query.limit == 0 { return }
         if let rows = try bestRows() {
@@ -243,11 +243,11 @@ package struct QueryRun {
         guard case .ordered(let range) = access, query.after == nil,
             try state.overlay(query.entity).rows.isEmpty
         else {
-            for row in try sortedPage(access, reading: slots) where try !body(row) { return }
+            for row in try sortedPage(access, reading: nodes) where try !body(row) { return }
             return
         }
         var place = 0
-        try walk(range, reading: slots, keepsRows: false) { row in
+        try walk(range, reading: nodes, keepsRows: false) { row in
             place += 1
             if place > query.offset, try !body(row) { return false }
             return place < query.end
@@ -255,12 +255,12 @@ package struct QueryRun {
     }
 
     /// Returns the objects of a page that are not found in its order one by one.
-    private func sortedPage(_ access: Access, reading slots: Set<Slot>?) throws -> [Row] {
+    private func sortedPage(_ access: Access, reading nodes: [QueryNode]?) throws -> [Row] {
         var page = try QueryPage(sorter, query)
         switch access {
         case .nothing: break
         case .ids:
-            try forEachMatch(access, reading: slots) { row in
+            try forEachMatch(access, reading: nodes) { row in
                 try page.add(row)
                 return true
             }
@@ -270,7 +270,7 @@ package struct QueryRun {
             }
             var missing = query.end
             let position = try page.position(in: range, of: state.entity(query.entity))
-            try walk(range, reading: slots, from: position) { row in
+            try walk(range, reading: nodes, from: position) { row in
                 if try page.add(row) { missing -= 1 }
                 return missing > 0
             }
@@ -321,13 +321,14 @@ package struct QueryRun {
     /// Calls `body` with each object of a range that satisfies the condition and is as in the last
     /// commit, until it returns false.
     private func walk(
-        _ ordered: QueryPath.OrderedRange, reading slots: Set<Slot>?, keepsRows: Bool = true,
+        _ ordered: QueryPath.OrderedRange, reading nodes: [QueryNode]?, keepsRows: Bool = true,
         from position: IndexPosition? = nil, _ body: (Row) throws -> Bool
     ) throws {
         let overlay = try state.overlay(query.entity)
         let leavesOut = !overlay.ids.isEmpty
         var frame = QueryFrame(state)
-        var covered = CoveredRows(state, ordered.index, reading: slots, keepsRows: keepsRows)
+        var covered = coveredRows(
+            ordered.index, reading: nodes, isMet: ordered.isExact, keepsRows: keepsRows)
         func visit(_ id: ObjectID, _ entry: StoreReader.StoredEntry?) throws -> Bool {
             if leavesOut, overlay.ids.contains(id) { return true }
             let shown = try covered?.row(id, entry) ?? state.storedRow(query.entity, id)

@@ -124,8 +124,9 @@ extension StoreReader {
     typealias StoredEntry = (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
 
     /// Calls `body` for each object of a range from a position on, with its entry if that contains
-    /// the values completely; some objects before the position may be included. Only entries
-    /// whose keys are within `bounds` are read.
+    /// the values completely; some objects before the position may be included.
+    ///
+    /// Only entries whose keys are within `bounds` are read.
     func forEachEntry(
         of index: NumberedIndex, in range: IndexRange, descending: Bool = false,
         from position: IndexPosition? = nil, within bounds: KeyRange = .all,

@@ -17,7 +17,7 @@ extension QueryMaker {
         let place = sampleCount
         let member = QuerySubject<Sample>(node: .member(scope: scope)) { $0.samples[place] }
         sampleCount += 1
-        let inner = inside([member], [])
+        let inner = random.chance(2) ? .all([]) : inside([member], [])
         sampleCount -= 1
         func members(_ around: QueryScope) -> [QueryScope] {
             let found = sample.find(around).map { around.scene.members($0.id, relationship) } ?? []
@@ -40,7 +40,7 @@ extension QueryMaker {
         let place = boxCount
         let member = QuerySubject<Box>(node: .member(scope: scope)) { $0.boxes[place] }
         boxCount += 1
-        let inner = inside([], [member])
+        let inner = random.chance(2) ? .all([]) : inside([], [member])
         boxCount -= 1
         func children(_ around: QueryScope) -> [QueryScope] {
             (box.find(around).map { around.scene.children($0.id) } ?? []).map { child in

@@ -86,7 +86,7 @@ struct QueryMaker {
         if !parts.isEmpty, random.chance(2), let part = parts.randomElement(using: &random) {
             return term(of: part)
         }
-        if random.chance(12), let aggregate = aggregate() { return aggregate }
+        if random.chance(40), let aggregate = aggregate() { return aggregate }
         if samples.isEmpty || random.chance(5), let box = self.box() { return term(of: box) }
         guard let sample = self.sample() else { return constant }
         return random.chance(8) ? arithmetic(of: sample) : term(of: sample)

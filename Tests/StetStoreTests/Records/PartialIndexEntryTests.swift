@@ -44,6 +44,21 @@ struct PartialIndexEntryTests {
         #expect(try library.file.verify().problems == [])
     }
 
+    @Test func aQueryForTheConditionReadsNoRecord() throws {
+        let key = withUnsafeBytes(of: person(1).id.uuid.uuid) { Array($0) }
+        try library.file.tamper("records.1", key, [1, 2, 3])
+        let name = QueryNode.property(.root, slot: 0)
+        var query = StoreQuery(entity: 1)
+        query.condition = try #require(Self.adults.condition)
+        query.order = [QueryOrder(name)]
+        let names = try library.file.read { reader in
+            let view = QueryState.View(
+                WorkingState(library.file.schema, at: try reader.head().revision))
+            return try QueryRun(QueryState(reader, view), query).valuesOfPage([name])
+        }
+        #expect(names.map(\.values) == [[.string("Ada")]])
+    }
+
     @Test func verifyFindsEntriesOfOtherObjects() throws {
         try library.file.tamper("indexes", try key(2, "Bob"), [])
         try library.file.tamper("indexes", try key(1, "Ada"), nil)

@@ -124,6 +124,15 @@ struct PartialIndexTests {
         #expect(try store.verify().problems == [])
     }
 
+    @Test func valuesAreThoseOfTheObjectsOfTheIndex() throws {
+        try add("a", "b", "c") { $0.state = $0.name == "b" ? .done : .waiting }
+        #expect(try waiting().values(of: \.due) == [0, 2])
+        #expect(try waiting().values(of: \.name) == ["a", "c"])
+        let stored = store.fetch(Job.self) { $0.state == .waiting }
+        #expect(try stored.sum(\.due) == 2)
+        #expect(try stored.distinct(\.due).sorted() == [0, 2])
+    }
+
     @Test func aViewOfThePastHasTheObjectsOfItsTime() throws {
         let jobs = try add("a", "b")
         let before = try store.revision()

@@ -40,6 +40,8 @@ struct GRDBPackages {
                 sql: """
                     CREATE INDEX package_name ON package (name);
                     CREATE INDEX package_section ON package (section, size, name);
+                    CREATE INDEX package_section_name ON package (section, size DESC, name);
+                    CREATE INDEX package_huge ON package (name) WHERE size > 10000;
                     CREATE INDEX dependency_needed ON dependency (needed, package);
                     ANALYZE;
                     """)
@@ -61,8 +63,8 @@ struct GRDBPackages {
         case .contains: ["%\(terms.word)%"]
         case .dependents, .twoHops, .threeHops: [terms.needed]
         case .twoHopsFromHub: [terms.hub]
-        case .manyDependents, .mostNeeded: []
-        case .largest: [terms.section]
+        case .manyDependents, .mostNeeded, .huge, .mostDepended: []
+        case .largest, .largestByName: [terms.section]
         }
     }
 
@@ -95,6 +97,19 @@ struct GRDBPackages {
             """
             SELECT name FROM package WHERE section = (SELECT id FROM section WHERE name = ?)
             ORDER BY size DESC, name DESC LIMIT 20
+            """
+        case .largestByName:
+            """
+            SELECT name FROM package WHERE section = (SELECT id FROM section WHERE name = ?)
+            ORDER BY size DESC, name LIMIT 20
+            """
+        case .huge: "SELECT name FROM package WHERE size > 10000 ORDER BY name LIMIT 50"
+        case .mostDepended:
+            """
+            SELECT package.name FROM package
+                JOIN (SELECT needed, sum(size) AS total FROM dependency
+                    JOIN package ON id = dependency.package GROUP BY needed) ON needed = id
+            ORDER BY total DESC, package.name LIMIT 10
             """
         }
     }

@@ -10,14 +10,17 @@ enum PackageQuestion: String, CaseIterable {
     case manyDependents = "W25"
     case mostNeeded = "W26"
     case largest = "W27"
+    case largestByName = "W27m"
+    case huge = "W28"
+    case mostDepended = "W29"
 
     /// The number of times that it is asked in one measurement.
     var repetitions: Int {
         switch self {
         case .name: 1_000
-        case .prefix, .dependents, .largest: 50
+        case .prefix, .dependents, .largest, .largestByName, .huge: 50
         case .twoHops, .threeHops: 10
-        case .contains, .twoHopsFromHub, .manyDependents, .mostNeeded: 3
+        case .contains, .twoHopsFromHub, .manyDependents, .mostNeeded, .mostDepended: 3
         }
     }
 
@@ -33,6 +36,9 @@ enum PackageQuestion: String, CaseIterable {
         case .manyDependents: "those that more than 1,000 others need, by name"
         case .mostNeeded: "the ten that most others need"
         case .largest: "the 20 largest of a section"
+        case .largestByName: "the 20 largest of a section, those of one size by name"
+        case .huge: "the first 50 above 10 MiB, by name"
+        case .mostDepended: "the ten whose dependents are largest in total"
         }
     }
 }

@@ -1,6 +1,6 @@
 import Stet
 
-/// Questions over relationships: W20 to W27, of the packages of an archive.
+/// Questions over relationships: W20 to W29, of the packages of an archive.
 struct PackageWorkloads {
     private let stet: StetPackages
     private let grdb: GRDBPackages

@@ -2,6 +2,7 @@ import Stet
 
 @Model final class Package {
     #Index<Package>(\.section, \.size, \.name)
+    #Index<Package>(\.name, where: { $0.size > 10_000 })
 
     @Attribute(.indexed) var name: String
     var summary: String
@@ -97,6 +98,13 @@ struct StetPackages {
             case .largest:
                 all.filter { $0.section?.name == section }
                     .sorted(by: \.size, .descending).then(by: \.name, .descending).limit(20)
+            case .largestByName:
+                all.filter { $0.section?.name == section }
+                    .sorted(by: \.size, .descending).then(by: \.name).limit(20)
+            case .huge: all.filter { $0.size > 10_000 }.sorted(by: \.name).limit(50)
+            case .mostDepended:
+                all.sorted(by: { $0.dependents.sum(\.size) }, .descending).then(by: \.name).limit(
+                    10)
             }
         if question == .contains { return ["\(try found.count())"] }
         return try found.values(of: \.name)

@@ -14,14 +14,14 @@ struct CoveredRows: ~Copyable {
     private var writer = RecordWriter(capacity: 256)
 
     /// Creates the rows of an index; nil when it does not contain the values of all properties in
-    /// `slots`, or when that is nil, which stands for all.
+    /// `slots`.
     ///
     /// Unless the rows are kept, each must be used before the next one is made.
     init?(
-        _ state: QueryState, _ index: NumberedIndex, reading slots: Set<Slot>?, keepsRows: Bool
+        _ state: QueryState, _ index: NumberedIndex, reading slots: Set<Slot>, keepsRows: Bool
     ) {
         let properties = state.entity(index.entity).properties
-        guard let slots, !index.index.hasLists else { return nil }
+        guard !index.index.hasLists else { return nil }
         let isCovered = slots.allSatisfy { slot in
             index.index.parts.contains { $0.slot == slot && $0.folding.isEmpty }
         }

@@ -152,12 +152,14 @@ struct QueryCompiler {
         _ members: QueryMembers, _ condition: QueryNode, _ value: QueryNode? = nil
     ) -> MemberConditions {
         let (compiler, owner, end) = inside(members)
-        let isRemembered =
-            value == nil && condition.readsMembers && condition.readsOnlyMember(members.scope)
+        func scope(ofRemembered node: QueryNode) -> Int? {
+            node.readsMembers && node.readsOnlyMember(members.scope) ? members.scope : nil
+        }
         return MemberConditions(
             owner: owner, end: end, condition: compiler.condition(condition),
             value: value.map(compiler.operand), isEverything: condition == .everything,
-            rememberedScope: isRemembered ? members.scope : nil)
+            rememberedScope: scope(ofRemembered: condition),
+            rememberedValueScope: value.flatMap(scope))
     }
 
     private func conditions(
