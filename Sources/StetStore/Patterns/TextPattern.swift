@@ -4,20 +4,24 @@ import Glibc
 struct TextPattern {
     private let search: QueryNode.TextSearch
     private let folding: TextFolding
+    private let text: String
     private let bytes: [UInt8]
-    private let characters: [Character]
 
     /// Creates a pattern; with a folding it is searched for in folded texts.
     init(_ search: QueryNode.TextSearch, _ text: String, _ folding: TextFolding = []) {
         self.search = search
         self.folding = folding
-        let text = text.folded(folding).inNormalFormC
-        bytes = Array(text.utf8)
-        characters = Array(text)
+        self.text = text.folded(folding).inNormalFormC
+        bytes = Array(self.text.utf8)
     }
 
+    /// Returns whether a text contains the pattern.
+    ///
+    /// Most texts do not, which their bytes show sooner than characters.
     func matches(_ text: String) -> Bool {
-        matches(characters: text.folded(folding))
+        var text = text.folded(folding).inNormalFormC
+        return text.withUTF8 { matchesNormalized(UnsafeRawBufferPointer($0)) }
+            ?? matches(characters: text)
     }
 
     /// Returns whether a text contains the pattern.
@@ -48,10 +52,7 @@ struct TextPattern {
             return .some(matchesNormalized(UnsafeRawBufferPointer(folded)))
         }
         if case .some(.some(let answer)) = answer { return answer }
-        // Most texts do not contain the pattern, which their bytes show sooner than characters.
-        var text = String(decoding: text, as: UTF8.self).folded(folding).inNormalFormC
-        return text.withUTF8 { matchesNormalized(UnsafeRawBufferPointer($0)) }
-            ?? matches(characters: text)
+        return matches(String(decoding: text, as: UTF8.self))
     }
 
     /// Returns the first offset of the bytes; nil when there is none.
@@ -103,14 +104,14 @@ struct TextPattern {
 
     private func matches(characters text: String) -> Bool {
         switch search {
-        case .prefix: return text.starts(with: characters)
-        case .suffix: return text.reversed().starts(with: characters.reversed())
+        case .prefix: return text.starts(with: self.text)
+        case .suffix: return text.reversed().starts(with: self.text.reversed())
         case .anywhere:
-            guard let first = characters.first else { return true }
+            guard let first = self.text.first else { return true }
             var rest = text[...]
             while let start = rest.firstIndex(of: first) {
                 rest = rest[start...]
-                if rest.starts(with: characters) { return true }
+                if rest.starts(with: self.text) { return true }
                 rest.removeFirst()
             }
             return false

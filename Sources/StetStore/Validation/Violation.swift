@@ -321,7 +321,8 @@ extension Schema {
                 value: try single.flatMap { slot in
                     entity.properties[slot].isHidden ? nil : try value(object, slot)
                 },
-                rule: single == nil ? "#Unique(\(names.joined(separator: ", ")))" : ".unique",
+                rule: single == nil || !index.index.isWhole
+                    ? "#Unique(\(names.joined(separator: ", ")))" : ".unique",
                 ruleIndex: Violation.uniqueRuleIndex, .notUnique(names),
                 others: [conflict.other], messages: messages)
         }

@@ -80,7 +80,7 @@ extension Part {
 
 @Model final class Tag: Thing {
     #Unique<Tag>(\.key, where: { $0.number < 5 })
-    #Index<Tag>(\.count, \.name, where: { $0.key != nil })
+    #Index<Tag>(\.count, \.name, where: { $0.count > 0 || $0.key != nil })
     @Attribute(.trimmed, .length(0...12)) var name: String
     var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
