@@ -59,12 +59,29 @@ def read_rule(data):
     if rule == 6: data.list(1, read_bound)
     if rule in (3, 4): read_bound(data), read_bound(data)
 
+def read_constant(data):
+    kind = data.number(1)
+    if kind: data.take(8 if kind in INLINE else data.number(2))
+
+def read_expression(data):
+    kind = data.number(1)
+    if kind == 1: read_constant(data)
+    if kind in (2, 3): [(data.take(2), data.text()) for _ in range(data.number(1))]
+    if kind == 2: data.take(2)
+    if kind in (4, 6, 7, 11): data.take(1)
+    if kind in (8, 9): data.list(1, read_expression)
+    for _ in range({4: 2, 5: 1, 6: 2, 7: 1, 10: 1, 11: 2, 12: 2}.get(kind, 0)): read_expression(data)
+    if kind == 5: data.list(1, read_constant)
+
 def read_property(data):
     """Returns the name and the type; for a list of embedded values their members, as an entity."""
     name, kind = data.text(), data.number(1)
-    element = data.take({LIST: 2, DICTIONARY: 3}.get(kind, 1))[0]
+    element, *_, flags = data.take({LIST: 2, DICTIONARY: 3}.get(kind, 1)).rjust(2, b"\0")
     data.text(), data.take(1)
-    data.take(data.number(1)), data.list(1, read_rule), data.take(3 if kind == REFERENCE else 1)
+    data.take(data.number(1)), data.list(1, read_rule), data.take(1)
+    if flags & 16: read_expression(data)
+    if flags & 32: data.text()
+    if kind == REFERENCE: data.take(2)
     if kind != LIST or element != EMBEDDED: return name, kind
     members = tuple(zip(*data.list(2, read_property)))
     data.take(2)  # the member that identifies an element
@@ -81,6 +98,7 @@ def read_index(data):
     for _ in range(data.number(1)):
         data.take(3)
         if flags & 8 and data.text(): data.take(4)  # the version of the stemmer
+    if flags & 16: read_expression(data)
     data.take(2)
 
 def read_entity(data):

@@ -80,6 +80,33 @@ struct FormatReaderTests {
         #expect(dumped.components(separatedBy: "\"CH\"").count == 2, "\(dumped)")
     }
 
+    @Test func theReaderPassesOverExpressions() throws {
+        let (first, age) = (QueryNode.property(.root, slot: 0), QueryNode.property(.root, slot: 1))
+        let greeting = QueryNode.arithmetic(
+            .add, .constant(.string("Dear ")), .coalesced(first, .constant(.string("friend"))))
+        let isAdult = QueryNode.comparison(.greaterOrEqual, age, .constant(.int(18)))
+        let hasName = QueryNode.not(.isIn(first, [.null, .string("")]))
+        let properties = [
+            Property(name: "first", type: .string, isOptional: true),
+            Property(name: "age", type: .int),
+            Property(name: "greeting", type: .string).derived(by: greeting),
+        ]
+        let indexes = [
+            EntityIndex([.init(slot: 0)]).only(where: .all([isAdult, hasName])),
+            EntityIndex([.init(slot: 1)]),
+        ]
+        let person = Entity(name: "Person", properties: properties, indexes: indexes)
+        let file = try StoreFile.open(
+            at: directory.file("people.stet"), schema: try Schema(entities: [person]))
+        let path = directory.file("lines.jsonl")
+        try "{\"first\":\"Ann\",\"age\":18}\n{\"age\":3}\n"
+            .write(toFile: path, atomically: true, encoding: .utf8)
+        let outcome = try Tool.run("import", file.path, "Person", path, "--without-validators")
+        #expect(outcome.status == 0, "\(outcome)")
+        #expect(try compare(file.path) == 2)
+        #expect(try Tool.run("dump", file.path).output.contains("Dear friend"))
+    }
+
     @Test func thereAreGoldenStores() {
         #expect(Self.names.count >= 9)
     }
