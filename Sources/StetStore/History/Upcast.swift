@@ -34,13 +34,17 @@ package struct Upcast: Hashable, Sendable {
                 (elements[slot] == nil) == (property.embedded == nil)
             else { throw DecodingFailure("a migration that makes \(to.name).\(property.name)") }
         }
-        try defaults.withUnsafeBytes { _ = try RecordBody($0, of: to).cells() }
+        let hasDefault = try defaults.withUnsafeBytes { bytes in
+            try RecordBody(bytes, of: to).cells().map { $0 != nil }
+        }
         isIdentity =
             from.properties.count == to.properties.count
             && elements.values.allSatisfy(\.isIdentity)
             && slots.slotted.allSatisfy { slot, source in
                 let (old, new) = (from.properties[slot], to.properties[slot])
-                return source == slot && (new.isOptional || !old.isOptional)
+                // A version in between may have had a value for nil.
+                let keepsNil = new.isOptional && (to.isRequiredMember(slot) || !hasDefault[slot])
+                return source == slot && (keepsNil || !old.isOptional)
                     && (from.isRequiredMember(slot) || !to.isRequiredMember(slot))
                     && ((old.type == new.type && old.hasPosition == new.hasPosition)
                         || (old.type.isInteger && new.type.isInteger))

@@ -25,6 +25,28 @@ struct LightMigrationTests {
         return file
     }
 
+    @Test func aValueForNilStaysWhenThePropertyIsOptionalAgain() throws {
+        func person(isOptional: Bool, index: EntityIndex? = nil) -> [Entity] {
+            let name = Property(name: "name", type: .string, isOptional: isOptional)
+            return [Entity(name: "Person", properties: [name], indexes: index.map { [$0] } ?? [])]
+        }
+        let key = ObjectKey(1, 1)
+        let first = try open(person(isOptional: true))
+        _ = try first.commit([Edit(key, from: nil, to: [.null])])
+        first.close()
+        var origins = SchemaOrigins()
+        origins.defaults["Person"] = ["name": { .string("unknown") }]
+        let second = try open(person(isOptional: false), origins)
+        #expect(try second.objects(asOf: 2) == [key: shown([.string("unknown")])])
+        second.close()
+        // Models that are not those of the first version, which the store would refuse.
+        let third = try open(person(isOptional: true, index: EntityIndex(0)))
+        #expect(try third.objects(asOf: 3) == [key: shown([.string("unknown")])])
+        _ = try third.commit([Edit(key, from: [.string("unknown")], to: [.null], base: 1)])
+        #expect(try third.verify().problems == [])
+        #expect(try third.objects(asOf: 4).values.map(\.cells) == [[nil]])
+    }
+
     @Test(arguments: MigrationCase.all)
     func whatIsStoredIsThereInTheNewVersion(example: MigrationCase) throws {
         let old = try make(example)

@@ -6,7 +6,7 @@ import Testing
 /// Random versions of a model with random edits between them, compared with a plain array of what
 /// the present version must show of each revision.
 struct RandomMigrationTests {
-    @Test(arguments: 0..<UInt64(repetitions(12)))
+    @Test(arguments: 0..<UInt64(12))
     func theHistoryOfAMigratedStoreIsThatOfItsPresentModels(seed: UInt64) throws {
         var driver = try MigrationDriver(seed: 700 + seed)
         for _ in 0..<6 {
