@@ -146,7 +146,7 @@ extension ToManyField {
     /// let busy = try context.fetch(Notebook.self) { $0.articles.sum(\.wordCount) > 10_000 }
     /// ```
     ///
-    /// A sum that does not fit the type has no value, and satisfies no comparison.
+    /// A sum that does not fit the type is nil, as a calculation that overflows.
     ///
     /// - Complexity: O(members) per object.
     public func sum<T: NumericValue>(
@@ -285,7 +285,7 @@ extension QueryExpression where Value: _EmbeddedArray {
     /// let large = try context.fetch(PurchaseOrder.self) { $0.lines.sum(\.amount) > 100 }.all()
     /// ```
     ///
-    /// A sum that does not fit the type has no value, and satisfies no comparison.
+    /// A sum that does not fit the type is nil, as a calculation that overflows.
     ///
     /// - Complexity: O(elements) per object: elements have no index.
     public func sum<T: NumericValue>(
