@@ -145,7 +145,9 @@ package struct OrderedKey: Hashable, Sendable {
     }
 
     /// Moves an offset in a key behind the value of a property.
-    static func skip(
+    ///
+    /// - Throws: `DecodingFailure` when the key ends within the value.
+    package static func skip(
         _ key: UnsafeRawBufferPointer, at offset: inout Int, _ property: Property
     ) throws(DecodingFailure) {
         var reader = ByteReader(UnsafeRawBufferPointer(rebasing: key[offset...]))

@@ -21,11 +21,7 @@ extension QueryMaker {
         sampleCount -= 1
         func members(_ around: QueryScope) -> [QueryScope] {
             let found = sample.find(around).map { around.scene.members($0.id, relationship) } ?? []
-            return found.map { member in
-                var scope = around
-                scope.samples.append(member)
-                return scope
-            }.filter(inner.test)
+            return around.entering(found, \.samples).filter(inner.test)
         }
         func node(_ test: QueryNode.MemberTest) -> QueryNode { .members(test, list, inner.node) }
         return random.chance(2)
@@ -43,11 +39,8 @@ extension QueryMaker {
         let inner = random.chance(2) ? .all([]) : inside([], [member])
         boxCount -= 1
         func children(_ around: QueryScope) -> [QueryScope] {
-            (box.find(around).map { around.scene.children($0.id) } ?? []).map { child in
-                var scope = around
-                scope.boxes.append(child)
-                return scope
-            }.filter(inner.test)
+            let found = box.find(around).map { around.scene.children($0.id) } ?? []
+            return around.entering(found, \.boxes).filter(inner.test)
         }
         let rank = member.term(1, .rank) { $0.rank }
         return aggregate(of: rank, { .members($0, members, inner.node) }, children)
@@ -61,11 +54,7 @@ extension QueryMaker {
         let part = QuerySubject<Part>(node: .element(scope: scope)) { $0.parts[place] }
         let inner = ofParts([part])
         func parts(_ around: QueryScope) -> [QueryScope] {
-            (sample.find(around)?.parts ?? []).map { part in
-                var scope = around
-                scope.parts.append(part)
-                return scope
-            }.filter(inner.test)
+            around.entering(sample.find(around)?.parts ?? [], \.parts).filter(inner.test)
         }
         let number = part.term(0, .integer) { $0.number }
         return aggregate(of: number, { .elements($0, elements, inner.node) }, parts)

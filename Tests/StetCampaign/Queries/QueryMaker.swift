@@ -217,11 +217,7 @@ struct QueryMaker {
         let inner = inside([member], [])
         sampleCount -= 1
         return clause(test, .members(test, members, inner.node), inner) { scope in
-            find(scope).map { member in
-                var scope = scope
-                scope.samples.append(member)
-                return scope
-            }
+            scope.entering(find(scope), \.samples)
         }
     }
 
@@ -235,11 +231,7 @@ struct QueryMaker {
         let inner = inside([], [member])
         boxCount -= 1
         return clause(test, .members(test, members, inner.node), inner) { scope in
-            find(scope).map { member in
-                var scope = scope
-                scope.boxes.append(member)
-                return scope
-            }
+            scope.entering(find(scope), \.boxes)
         }
     }
 
@@ -253,11 +245,7 @@ struct QueryMaker {
         let inner = ofParts([QuerySubject<Part>(node: .element(scope: scope)) { $0.parts[place] }])
         let elements = QueryElements(owner: sample.node, slot: 20, scope: scope)
         return clause(test, .elements(test, elements, inner.node), inner) { scope in
-            (sample.find(scope)?.parts ?? []).map { part in
-                var scope = scope
-                scope.parts.append(part)
-                return scope
-            }
+            scope.entering(sample.find(scope)?.parts ?? [], \.parts)
         }
     }
 

@@ -45,6 +45,17 @@ struct QueryScope {
     var samples: [Sample] = []
     var boxes: [Box] = []
     var parts: [Part] = []
+
+    /// Returns the scopes of conditions that test each of some members or elements.
+    func entering<Tested>(
+        _ found: [Tested], _ place: WritableKeyPath<QueryScope, [Tested]>
+    ) -> [QueryScope] {
+        found.map { tested in
+            var scope = self
+            scope[keyPath: place].append(tested)
+            return scope
+        }
+    }
 }
 
 /// An object in two forms: as a query names it, and as a closure finds it.

@@ -40,6 +40,43 @@ struct OrderedKeyTests {
         }
     }
 
+    private func end(_ bytes: [UInt8], _ property: Property) throws -> Int {
+        try bytes.withUnsafeBytes { bytes in
+            var offset = 0
+            try OrderedKey.skip(bytes, at: &offset, property)
+            return offset
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.bool, .bool(true)), (.int8, .int(-1)), (.uint, .uint(7)), (.float, .float(-1.5)),
+            (.double, .double(.nan)), (.date, .date(.distantPast)), (.decimal, .decimal(-1.05)),
+            (.decimal, .decimal(0)), (.decimal, .decimal(.nan)), (.decimal, .decimal(30)),
+            (.string, .string("a\u{0}b\u{0}")), (.string, .string("")),
+            (.data, .data(Data([0, 0, 255]))),
+            (.uuid, .uuid(UUID())), (.reference, .reference(.fixed(1))),
+            (.list, .list([.string("a"), .string("")])), (.list, .list([])),
+        ] as [(ValueType, Value)])
+    func aValueOfAKeyIsPassedOver(type: ValueType, value: Value) throws {
+        let property = Property(
+            name: "p", type: type, elements: type == .list ? [.string] : [], isOptional: true)
+        let alone = try key(value)
+        #expect(try end(key(value, .int(1)), property) == alone.count)
+        #expect(try end(key(.null, value), property) == 1)
+        for count in alone.indices {
+            #expect(throws: DecodingFailure.self) { try end(Array(alone.prefix(count)), property) }
+        }
+        var generator = SeededGenerator(seed: Self.seed)
+        for _ in 0..<200 {
+            var hostile = alone
+            let place = Int.random(in: hostile.indices, using: &generator)
+            hostile[place] = .random(in: 0...255, using: &generator)
+            // A hostile key is passed over, or refused.
+            if let end = try? end(hostile, property) { #expect(end <= hostile.count) }
+        }
+    }
+
     @Test func extremesStandWhereTheyBelong() throws {
         try expectOrder([[.null], [.bool(false)], [.bool(true)]])
         try expectOrder([

@@ -2,19 +2,23 @@ import StetStore
 import StetTestSupport
 import Testing
 
+/// Returns the schema of an entity `A` with properties of several types, and indexes.
+func indexed(_ indexes: EntityIndex...) throws -> Schema {
+    try Schema(entities: [
+        Entity(
+            name: "A",
+            properties: [
+                Property(name: "text", type: .string), Property(name: "count", type: .int),
+                Property(
+                    name: "map", type: .dictionary, elements: [.string, .int]),
+                Property(name: "values", type: .list, elements: [.codable]),
+                Property(name: "names", type: .list, elements: [.string]),
+            ], indexes: indexes)
+    ])
+}
+
 /// The conditions of indexes in a schema.
 struct ConditionalIndexTests {
-    private func indexed(_ indexes: EntityIndex...) throws -> Schema {
-        try Schema(entities: [
-            Entity(
-                name: "A",
-                properties: [
-                    Property(name: "text", type: .string), Property(name: "count", type: .int),
-                    Property(name: "map", type: .dictionary, elements: [.string, .int]),
-                ], indexes: indexes)
-        ])
-    }
-
     private func isAbove(_ number: Int, slot: Slot = 1) -> QueryNode {
         .comparison(.greater, .property(.root, slot: slot), .constant(.int(number)))
     }

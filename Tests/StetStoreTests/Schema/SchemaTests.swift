@@ -233,20 +233,6 @@ struct SchemaTests {
 
     // MARK: Indexes
 
-    private func indexed(_ indexes: EntityIndex...) throws -> Schema {
-        try Schema(entities: [
-            Entity(
-                name: "A",
-                properties: [
-                    Property(name: "text", type: .string), Property(name: "count", type: .int),
-                    Property(
-                        name: "map", type: .dictionary, elements: [.string, .int]),
-                    Property(name: "values", type: .list, elements: [.codable]),
-                    Property(name: "names", type: .list, elements: [.string]),
-                ], indexes: indexes)
-        ])
-    }
-
     @Test func indexesAreEncodedInOneOrderAndOnceEach() throws {
         let folded = EntityIndex(0, isUnique: true, folding: [.caseInsensitive])
         let one = try indexed(EntityIndex(1, 0), folded, EntityIndex(0), EntityIndex(4))
