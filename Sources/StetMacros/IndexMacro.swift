@@ -10,7 +10,7 @@ struct IndexMacro: DeclarationMacro {
     ) throws -> [DeclSyntax] {
         let enclosing = context.lexicalContext.first?.as(ClassDeclSyntax.self)
         let isInModel = enclosing?.attributes.contains { element in
-            element.as(AttributeSyntax.self)?.attributeName.trimmedDescription
+            element.as(AttributeSyntax.self)?.attributeName.writtenText
                 .split(separator: ".").last == "Model"
         }
         if isInModel != true {
@@ -55,7 +55,7 @@ struct IndexDeclaration {
         let names = keyPaths.compactMap(Self.names)
             .map { "\"\($0.joined(separator: "."))\"" }.joined(separator: ", ")
         let comparing = syntax.arguments.first { $0.label?.text == "comparing" }
-            .map { ", comparing: \($0.expression.trimmedDescription)" }
+            .map { ", comparing: \($0.expression.writtenText)" }
         let condition = condition.map { ", where: \($0.amongQueryExpressions)" }
         let isUnique = syntax.macroName.text == "Unique"
         return "Stet._ModelIndex(of: \(model).self, isUnique: \(isUnique), [\(names)]"
@@ -77,7 +77,7 @@ struct IndexDeclaration {
         }
         for expression in keyPaths {
             guard let names = Self.names(expression) else {
-                let text = expression.trimmedDescription
+                let text = expression.writtenText
                 context.report(
                     Misuse("index", "\(macro) reads the text: write '\\.name', not '\(text)'"),
                     at: expression)
@@ -110,7 +110,7 @@ struct IndexDeclaration {
                 let property = properties.first(where: { $0.name == names[0] }),
                 property.mayBeEmbedded
             else { return nil }
-            let type = WrittenType(property.type).base.trimmedDescription
+            let type = WrittenType(property.type).base.writtenText
             let path = "Swift.PartialKeyPath<Stet._EmbeddedType<\(type)>.Fields>"
             let name = context.makeUniqueName("check").text
             // All that can be wrong is in the first line, which keeps its number.

@@ -33,7 +33,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro, VerbatimMa
             name: model.name.text, access: model.accessPrefix, properties: properties,
             relationships: relationships, indexes: model.indexes,
             isObservable: ModelOptions(node).isObservable,
-            originalName: ModelOptions(node).originalName?.trimmedDescription)
+            originalName: ModelOptions(node).originalName?.writtenText)
         return (checks + members.all).map(DeclSyntax.init(verbatim:))
     }
 
@@ -65,7 +65,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro, VerbatimMa
         guard ModelMisuse.canBeModel(declaration), let model = declaration.as(ClassDeclSyntax.self)
         else { return [] }
         // The conformances that the class does not declare itself.
-        var names = protocols.map(\.trimmedDescription)
+        var names = protocols.map(\.writtenText)
         let options = ModelOptions(node)
         if !options.isObservable || ModelMisuse.superclass(of: model, protocols) != nil {
             names.removeAll { $0.hasSuffix("ObservableModel") }
@@ -74,7 +74,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro, VerbatimMa
         return names.map { name in
             let name = ["ObservableModel", "Deletable"].first(where: name.hasSuffix) ?? "Model"
             return ExtensionDeclSyntax(
-                verbatim: "extension \(type.trimmedDescription): Stet.\(name) {}")
+                verbatim: "extension \(type.writtenText): Stet.\(name) {}")
         }
     }
 }
@@ -186,7 +186,7 @@ struct ModelMembers {
 
     private var description: String {
         let entries = lines { property in
-            let options = property.options.map(\.expression.trimmedDescription).joined(
+            let options = property.options.map(\.expression.writtenText).joined(
                 separator: ", ")
             let relationship = property.relationship
             let further =
@@ -214,7 +214,7 @@ struct ModelMembers {
         let entries = relationships.map { property in
             let relationship = property.relationship
             let inverse = relationship.inverseName.map { name in
-                ", inverse: \(relationship.inverse?.trimmedDescription ?? ""), \"\(name)\""
+                ", inverse: \(relationship.inverse?.writtenText ?? ""), \"\(name)\""
             }
             return ".toMany(\"\(property.name)\", of: \(name).self, (\(property.typeName)).self"
                 + "\(inverse ?? "")\(relationship.written)\(property.writtenOriginalName), "

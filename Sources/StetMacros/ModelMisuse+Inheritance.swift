@@ -11,7 +11,7 @@ extension ModelMisuse {
     /// from a model conforms to `Model`.
     static func superclass(of model: ClassDeclSyntax, _ protocols: [TypeSyntax]) -> TypeSyntax? {
         func name(_ type: TypeSyntax) -> Substring {
-            type.trimmedDescription.split(separator: ".").last ?? ""
+            type.writtenText.split(separator: ".").last ?? ""
         }
         if (model.parents + protocols).contains(where: { name($0) == "Model" }) { return nil }
         return model.parents.first
@@ -26,7 +26,7 @@ extension ModelMisuse {
             Misuse(
                 "superclass",
                 "A model can't inherit from a model: refer to one, as in "
-                    + "'var base: \(parent.trimmedDescription)?', or share a protocol"), at: parent)
+                    + "'var base: \(parent.writtenText)?', or share a protocol"), at: parent)
         return false
     }
 }
@@ -36,12 +36,12 @@ struct SuperclassCheck {
     let declarations: [String]
 
     init(_ model: ClassDeclSyntax, _ context: some MacroExpansionContext) {
-        declarations = model.parents.filter { !Self.protocols.contains($0.trimmedDescription) }
+        declarations = model.parents.filter { !Self.protocols.contains($0.writtenText) }
             .map { parent in
                 // No class inherits from two classes, so only a protocol can stand beside the first.
                 let check =
                     "private static func _$superclass<Model>(_: Model) "
-                    + "where Model: Stet._ModelWithoutSuperclass, Model: \(parent.trimmedDescription) {}"
+                    + "where Model: Stet._ModelWithoutSuperclass, Model: \(parent.writtenText) {}"
                 return context.atLine(of: parent, check)
             }
     }

@@ -165,7 +165,7 @@ enum ModelMisuse {
         of property: PropertyDeclaration, _ context: some MacroExpansionContext
     ) {
         let attributes = property.syntax.attributes.filter { element in
-            element.as(AttributeSyntax.self)?.attributeName.trimmedDescription == "Attribute"
+            element.as(AttributeSyntax.self)?.attributeName.writtenText == "Attribute"
         }
         if attributes.count > 1 {
             context.report(
@@ -239,7 +239,7 @@ extension ModelMisuse {
             return Misuse(
                 "counter",
                 "A '.counter' can't be optional: nil has no increments; write "
-                    + "'var \(property.name): \(WrittenType(property.type).base.trimmedDescription) = 0'"
+                    + "'var \(property.name): \(WrittenType(property.type).base.writtenText) = 0'"
             )
         }
         let written = WrittenType(property.type)

@@ -35,12 +35,12 @@ struct ModelOptions {
             context.report(
                 Misuse(
                     "option",
-                    "@Model has no option '\(expression.trimmedDescription)': it must be written "
+                    "@Model has no option '\(expression.writtenText)': it must be written "
                         + "out, and there are '.observable' and '.protected'"), at: expression)
         }
         for element in declaration.attributes {
             guard let attribute = element.as(AttributeSyntax.self),
-                let name = attribute.attributeName.trimmedDescription.split(separator: ".").last,
+                let name = attribute.attributeName.writtenText.split(separator: ".").last,
                 name == "Observable"
             else { continue }
             context.report(

@@ -68,7 +68,7 @@ extension ProtocolDeclSyntax {
             guard let variable = member.decl.as(VariableDeclSyntax.self),
                 !variable.hasModifier(.static, .class), variable.attribute("Transient") == nil,
                 let name = variable.singleName, name != "id",
-                let type = variable.bindings.first?.typeAnnotation?.type.trimmed,
+                let type = variable.bindings.first?.typeAnnotation?.type,
                 WrittenType(type).memberName == nil
             else { return nil }
             return PropertyDeclaration(variable, name, type, index: 0)

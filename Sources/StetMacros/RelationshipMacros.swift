@@ -11,7 +11,7 @@ struct MembersMacro: AccessorMacro, PeerMacro, VerbatimMacro {
     ) throws -> [AccessorDeclSyntax] {
         guard let property = PropertyDeclaration(attached: declaration),
             case .argumentList(let arguments)? = node.arguments,
-            let index = arguments.first?.expression.trimmedDescription
+            let index = arguments.first?.expression.writtenText
         else { return [] }
         let members = "Stet._MembersOfObject(self, \(index), &\(property.storage))"
         return [

@@ -8,16 +8,16 @@ struct WrittenType {
 
     init(_ type: TypeSyntax) {
         if let optional = type.as(OptionalTypeSyntax.self) {
-            base = optional.wrappedType.trimmed
+            base = optional.wrappedType
             isOptional = true
         } else if let name = type.as(IdentifierTypeSyntax.self), name.name.text == "Optional",
             let argument = name.genericArgumentClause?.arguments.first,
             case .type(let wrapped) = argument.argument
         {
-            base = wrapped.trimmed
+            base = wrapped
             isOptional = true
         } else {
-            base = type.trimmed
+            base = type
             isOptional = false
         }
     }
@@ -48,7 +48,7 @@ struct WrittenType {
     /// The model of the members: `Article` for `ToMany<Article>` and `OrderedToMany<Article>`.
     var memberName: String? {
         guard ["ToMany", "OrderedToMany"].contains(base.lastName) else { return nil }
-        return base.typeArguments.first?.trimmedDescription
+        return base.typeArguments.first?.writtenText
     }
     /// True for `OrderedToMany<Article>`.
     var isOrdered: Bool { base.lastName == "OrderedToMany" }
@@ -93,7 +93,7 @@ extension TypeSyntax {
     }
 
     /// The name of the type, without the module and the arguments.
-    fileprivate var lastName: String? {
+    var lastName: String? {
         self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text
     }
 
@@ -115,4 +115,15 @@ extension TypeSyntax {
         "Any", "AnyObject", "Character", "Substring", "Set", "Float16", "Float80", "Int128",
         "UInt128", "Range", "ClosedRange",
     ]
+}
+
+extension SyntaxProtocol {
+    /// The source text without the spaces and comments around it.
+    ///
+    /// `trimmedDescription` makes a tree of its own first, which took a third of the time of an
+    /// expansion.
+    var writtenText: String {
+        let bytes = syntaxTextBytes.dropFirst(leadingTriviaLength.utf8Length)
+        return String(decoding: bytes.dropLast(trailingTriviaLength.utf8Length), as: UTF8.self)
+    }
 }

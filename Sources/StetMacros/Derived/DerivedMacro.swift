@@ -48,7 +48,7 @@ extension PropertyDeclaration {
 
 extension ExprSyntax {
     /// The text of an expression of values among query expressions.
-    var amongQueryExpressions: String { DefaultRewriter().rewrite(self).trimmedDescription }
+    var amongQueryExpressions: String { DefaultRewriter().rewrite(self).writtenText }
 }
 
 /// Replaces `??`, which would be that of the optional expressions themselves.

@@ -132,7 +132,7 @@ struct DerivedMisuse {
 
     private mutating func refuse(_ expression: ExprSyntax) {
         note(
-            "A store can't compute '\(expression.trimmedDescription)': a derived attribute has "
+            "A store can't compute '\(expression.writtenText)': a derived attribute has "
                 + "properties, literals, operators, hasPrefix, hasSuffix and contains", expression)
     }
 }

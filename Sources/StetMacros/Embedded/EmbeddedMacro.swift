@@ -17,7 +17,7 @@ struct EmbeddedMacro: MemberMacro, ExtensionMacro, VerbatimMacro {
         let members = declaration.modelProperties
         for member in members { ModelMisuse.reportOptions(of: member, context) }
         let written = EmbeddedMembers(
-            type: value.name.trimmedDescription, access: declaration.accessPrefix, members: members)
+            type: value.name.writtenText, access: declaration.accessPrefix, members: members)
         return (written.types(context) + written.all).map(DeclSyntax.init(verbatim:))
     }
 
@@ -29,13 +29,13 @@ struct EmbeddedMacro: MemberMacro, ExtensionMacro, VerbatimMacro {
         // The other expansion reports what is wrong.
         guard EmbeddedMisuse.report(in: declaration, at: node, SilentContext()) else { return [] }
         let written = EmbeddedMembers(
-            type: type.trimmedDescription, access: declaration.accessPrefix,
+            type: type.writtenText, access: declaration.accessPrefix,
             members: declaration.modelProperties)
         let conformance = protocols.isEmpty ? "" : ": Stet.EmbeddedValue"
         return [
             ExtensionDeclSyntax(
                 verbatim: """
-                    extension \(type.trimmedDescription)\(conformance) {
+                    extension \(type.writtenText)\(conformance) {
                     \(written.initializers.joined(separator: "\n"))
                     }
                     """)
@@ -104,7 +104,7 @@ struct EmbeddedMembers {
         let names = members.compactMap { member -> String? in
             guard let type = member.type.checked(as: "Member") else { return nil }
             return context.atLine(
-                of: member.writtenType,
+                of: member.type,
                 "\(member.fieldAccess)typealias \(member.reference) = \(type)")
         }
         return names.isEmpty
@@ -137,7 +137,7 @@ struct EmbeddedMembers {
 
     private var description: String {
         let entries = lines { member in
-            let options = member.options.map(\.expression.trimmedDescription)
+            let options = member.options.map(\.expression.writtenText)
                 .joined(separator: ", ")
             return "Stet._EmbeddedMember(\"\(member.name)\", (\(member.memberType)).self, "
                 + "\\\(type).\(member.reference), \\\(type)?.?.\(member.reference), "

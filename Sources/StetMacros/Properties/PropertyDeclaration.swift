@@ -15,7 +15,7 @@ struct PropertyDeclaration {
     init?(attached declaration: some DeclSyntaxProtocol) {
         guard let variable = declaration.as(VariableDeclSyntax.self), variable.isModelProperty,
             let name = variable.singleName,
-            let type = variable.bindings.first?.typeAnnotation?.type.trimmed
+            let type = variable.bindings.first?.typeAnnotation?.type
         else { return nil }
         self.init(variable, name, type, index: 0)
     }
@@ -27,7 +27,7 @@ struct PropertyDeclaration {
         syntax = variable
         self.name = name
         self.type = type
-        initializer = variable.bindings.first?.initializer?.value.trimmed
+        initializer = variable.bindings.first?.initializer?.value
         self.index = index
         self.embedded = embedded
     }
@@ -36,7 +36,7 @@ struct PropertyDeclaration {
     var reference: String { Self.isKeyword(name) ? "`\(name)`" : name }
     /// The name of the stored variable.
     var storage: String { "_\(name)" }
-    var typeName: String { type.trimmedDescription }
+    var typeName: String { type.writtenText }
 
     private static func isKeyword(_ name: String) -> Bool {
         [
@@ -82,13 +82,13 @@ struct PropertyDeclaration {
 
     /// The argument for the previous name in generated code.
     var writtenOriginalName: String {
-        originalName.map { ", originalName: \($0.trimmedDescription)" } ?? ""
+        originalName.map { ", originalName: \($0.writtenText)" } ?? ""
     }
 
     /// The argument for the default value in generated code; empty for nil.
     var writtenDefault: String {
         guard let initializer, !initializer.is(NilLiteralExprSyntax.self) else { return "" }
-        return ", default: { \(initializer.trimmedDescription) }"
+        return ", default: { \(initializer.writtenText) }"
     }
 
     func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
@@ -141,11 +141,11 @@ struct RelationshipSyntax {
     /// The arguments in generated code.
     var written: String {
         var written = ""
-        if let deleteRule { written += ", deleteRule: \(deleteRule.trimmedDescription)" }
+        if let deleteRule { written += ", deleteRule: \(deleteRule.writtenText)" }
         return written
     }
     var writtenOptions: String {
-        "[\(options.map(\.expression.trimmedDescription).joined(separator: ", "))]"
+        "[\(options.map(\.expression.writtenText).joined(separator: ", "))]"
     }
 }
 
@@ -161,8 +161,8 @@ struct AttributeOptionSyntax {
     /// The text of the first argument, or of a closure after the name.
     var argument: String? {
         let call = expression.as(FunctionCallExprSyntax.self)
-        return call?.arguments.first?.expression.trimmedDescription
-            ?? call?.trailingClosure?.trimmedDescription
+        return call?.arguments.first?.expression.writtenText
+            ?? call?.trailingClosure?.writtenText
     }
 
     /// The text of a string literal that is the first argument; nil for other expressions.
@@ -207,9 +207,7 @@ extension ExprSyntax {
 extension VariableDeclSyntax {
     func attribute(_ name: String) -> AttributeSyntax? {
         attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }
-            .first {
-                ($0.attributeName.trimmedDescription.split(separator: ".").last ?? "") == name
-            }
+            .first { $0.attributeName.lastName == name }
     }
 
     func hasModifier(_ keywords: Keyword...) -> Bool {
@@ -256,7 +254,7 @@ extension DeclGroupSyntax {
         for member in memberBlock.members {
             guard let variable = member.decl.as(VariableDeclSyntax.self), variable.isModelProperty,
                 let name = variable.singleName,
-                let type = variable.bindings.first?.typeAnnotation?.type.trimmed,
+                let type = variable.bindings.first?.typeAnnotation?.type,
                 isIncluded(WrittenType(type)),
                 PropertyMisuse.problem(of: variable, name, reserved: reserved) == nil
             else { continue }

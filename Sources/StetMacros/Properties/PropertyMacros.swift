@@ -13,7 +13,7 @@ struct StoredMacro: AccessorMacro, PeerMacro, VerbatimMacro {
         else { return [] }
         let isObserved = arguments.contains { $0.label?.text == "isObserved" }
         let slot =
-            arguments.first { $0.label == nil }?.expression.trimmedDescription
+            arguments.first { $0.label == nil }?.expression.writtenText
             ?? property.shiftedSlot
         let type = property.codeType
         let storage = property.storage

@@ -43,7 +43,7 @@ enum PropertyMisuse {
         if !WrittenType(type).canBeStored {
             return Misuse(
                 "unsupported",
-                "A model can't store '\(type.trimmedDescription)': put it into a CodableAttribute, "
+                "A model can't store '\(type.writtenText)': put it into a CodableAttribute, "
                     + "or mark '\(name)' @Transient")
         }
         return nil
@@ -53,7 +53,7 @@ enum PropertyMisuse {
         ofType type: TypeSyntax, _ variable: VariableDeclSyntax, _ name: String
     ) -> Misuse? {
         let written = WrittenType(type)
-        if let element = written.base.setElement?.trimmedDescription {
+        if let element = written.base.setElement?.writtenText {
             return Misuse(
                 "set",
                 "A model can't store a 'Set': write 'ToMany<\(element)>' for the members of a "
@@ -65,7 +65,7 @@ enum PropertyMisuse {
                 "'\(name)' can't be optional: a relationship without members is empty")
         }
         guard variable.attribute("Relationship") != nil else { return nil }
-        if let element = written.base.arrayElement?.trimmedDescription {
+        if let element = written.base.arrayElement?.writtenText {
             return Misuse(
                 "array",
                 "A relationship to many is a 'ToMany<\(element)>', or an "
@@ -74,7 +74,7 @@ enum PropertyMisuse {
         if !written.isOptional, written.kind == nil, written.memberName == nil {
             return Misuse(
                 "reference",
-                "A relationship to one is optional: write '\(written.base.trimmedDescription)?'")
+                "A relationship to one is optional: write '\(written.base.writtenText)?'")
         }
         return nil
     }

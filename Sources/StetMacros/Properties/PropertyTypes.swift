@@ -19,7 +19,7 @@ struct PropertyTypes {
                 guard let type = property.checkedType else { return nil }
                 let access = property.fieldAccess.isEmpty ? "" : property.fieldAccess
                 return context.atLine(
-                    of: property.writtenType, "\(access)typealias \(property.reference) = \(type)")
+                    of: property.type, "\(access)typealias \(property.reference) = \(type)")
             } + model.indexes.flatMap { $0.checks(of: properties, context) }
         if names.isEmpty {
             declarations = []
@@ -44,9 +44,6 @@ extension MacroExpansionContext {
 }
 
 extension PropertyDeclaration {
-    /// The type as the source has it, at its place.
-    var writtenType: TypeSyntax { syntax.bindings.first?.typeAnnotation?.type ?? type }
-
     /// The type in generated code.
     var codeType: String { checkedType == nil ? typeName : "_$Types.\(reference)" }
     /// The type of the snapshot's field in generated code.
@@ -100,9 +97,9 @@ extension TypeSyntax {
     /// True for a type about which the text says nothing.
     fileprivate var isUnknown: Bool { WrittenType(self).kind == nil }
 
-    fileprivate var checked: String { "Stet._PropertyType<\(trimmedDescription)>" }
+    fileprivate var checked: String { "Stet._PropertyType<\(writtenText)>" }
 
     fileprivate var checkedElement: String {
-        isUnknown ? "\(checked)._Element" : trimmedDescription
+        isUnknown ? "\(checked)._Element" : writtenText
     }
 }
