@@ -98,7 +98,8 @@ struct ModelMembers {
             "\(access)static var _$name: String { \"\(name)\" }",
             "\(access)static var _$propertyCount: Int { \(PropertySlots(properties).count) }",
             description, reference, setReference, encode, normalize, stamp,
-        ]
+        ] + properties.filter { !$0.isDerived }.map(\.storageDeclaration)
+            + relationships.map(\.cacheDeclaration)
     }
 
     private var registrar: [String] {

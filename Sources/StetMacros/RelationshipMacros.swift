@@ -2,9 +2,8 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@_Members(index)`, which `@Model` adds to each to-many relationship: its accessors, and the
-/// cache of its members.
-struct MembersMacro: AccessorMacro, PeerMacro, VerbatimMacro {
+/// `@_Members(index)`, which `@Model` adds to each to-many relationship: its accessors.
+struct MembersMacro: AccessorMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
@@ -33,20 +32,6 @@ struct MembersMacro: AccessorMacro, PeerMacro, VerbatimMacro {
             }
             """,
         ].map(AccessorDeclSyntax.init(verbatim:))
-    }
-
-    static func expansion(
-        of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
-        in context: some MacroExpansionContext
-    ) throws -> [DeclSyntax] {
-        guard let property = PropertyDeclaration(attached: declaration), property.memberName != nil
-        else { return [] }
-        let initialValue = property.initializer == nil ? " = nil" : ""
-        return [
-            DeclSyntax(
-                verbatim:
-                    "private final var \(property.storage): Stet._MemberCache?\(initialValue)")
-        ]
     }
 }
 

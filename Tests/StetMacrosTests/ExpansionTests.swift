@@ -89,8 +89,29 @@ import Testing
                 "_title = storage",
                 "}",
                 "}",
-                "@exclusivity(unchecked) private final var _title: Stet._StorageOf<String>",
                 "}",
+            ])
+    }
+
+    @Test func theStorageHasAValueWhereThePropertyNeedsNone() {
+        let lines = expand(
+            """
+            @Model final class Note {
+                var title: String
+                var rating: Int = 0
+                var body: String?
+                @Relationship(inverse: \\Note.parent) var children: ToMany<Note>
+                var others: ToMany<Note> = []
+            }
+            """)
+        #expect(
+            lines.filter { $0.contains("private final var _") } == [
+                "@exclusivity(unchecked) private final var _title: Stet._StorageOf<String>",
+                "@exclusivity(unchecked) private final var _rating: Stet._StorageOf<Int>",
+                "@exclusivity(unchecked) private final var _body: Stet._StorageOf<String?> = "
+                    + "String?._storage(from: nil as Stet._SnapshotValueOf<String?>)",
+                "private final var _children: Stet._MemberCache? = nil",
+                "private final var _others: Stet._MemberCache?",
             ])
     }
 

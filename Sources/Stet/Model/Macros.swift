@@ -24,15 +24,7 @@ public import StetStore
 ///
 /// - Parameter originalName: the name of the class in the previous version of the models, so that a
 ///   store of that version keeps its objects. See `Store.open(at:for:configuration:)`.
-@attached(
-    member, conformances: Model,
-    names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
-    named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
-    named(_$assign(_:)), named(init(_$reader:)),
-    named(_$description), named(_$name), named(_$propertyCount),
-    named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
-    named(_$normalize(since:)), named(_$stamp(_:isInsert:))
-)
+@attached(member, conformances: Model, names: arbitrary)
 @attached(memberAttribute)
 @attached(extension, conformances: Model, Deletable)
 public macro Model(originalName: String? = nil) =
@@ -46,15 +38,7 @@ public macro Model(originalName: String? = nil) =
 /// - Parameters:
 ///   - option: `.observable`; written as a literal, because the macro reads the text.
 ///   - originalName: the name of the class in the previous version of the models.
-@attached(
-    member, conformances: Model,
-    names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
-    named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
-    named(_$assign(_:)), named(init(_$reader:)),
-    named(_$description), named(_$name), named(_$propertyCount),
-    named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
-    named(_$normalize(since:)), named(_$stamp(_:isInsert:))
-)
+@attached(member, conformances: Model, names: arbitrary)
 @attached(memberAttribute)
 @attached(extension, conformances: Model, ObservableModel, Deletable)
 public macro Model(_ option: ModelOption, originalName: String? = nil) =
@@ -66,15 +50,7 @@ public macro Model(_ option: ModelOption, originalName: String? = nil) =
 /// - Parameters:
 ///   - option: `.protected`; written as a literal, because the macro reads the text.
 ///   - originalName: the name of the class in the previous version of the models.
-@attached(
-    member, conformances: Model,
-    names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
-    named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
-    named(_$assign(_:)), named(init(_$reader:)),
-    named(_$description), named(_$name), named(_$propertyCount),
-    named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
-    named(_$normalize(since:)), named(_$stamp(_:isInsert:))
-)
+@attached(member, conformances: Model, names: arbitrary)
 @attached(memberAttribute)
 @attached(extension, conformances: Model)
 public macro Model(_ option: ModelOption.Protection, originalName: String? = nil) =
@@ -87,15 +63,7 @@ public macro Model(_ option: ModelOption.Protection, originalName: String? = nil
 ///   - option: `.observable`; written as a literal, because the macro reads the text.
 ///   - protection: `.protected`.
 ///   - originalName: the name of the class in the previous version of the models.
-@attached(
-    member, conformances: Model,
-    names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
-    named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
-    named(_$assign(_:)), named(init(_$reader:)),
-    named(_$description), named(_$name), named(_$propertyCount),
-    named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
-    named(_$normalize(since:)), named(_$stamp(_:isInsert:))
-)
+@attached(member, conformances: Model, names: arbitrary)
 @attached(memberAttribute)
 @attached(extension, conformances: Model, ObservableModel)
 public macro Model(
@@ -230,12 +198,10 @@ public macro Transient() = #externalMacro(module: "StetMacros", type: "Transient
 /// Without a slot it takes that of `_$Slots`, because an embedded value before the property has a
 /// number of slots that only the compiler knows.
 @attached(accessor, names: named(init), named(get), named(set))
-@attached(peer, names: prefixed(_))
 public macro _Stored(_ slot: Slot? = nil, isObserved: Bool = false) =
     #externalMacro(module: "StetMacros", type: "StoredMacro")
 
 /// Implements a to-many relationship; `@Model` writes it, do not use it directly.
 @attached(accessor, names: named(init), named(get), named(set))
-@attached(peer, names: prefixed(_))
 public macro _Members(_ relationship: Int) =
     #externalMacro(module: "StetMacros", type: "MembersMacro")

@@ -38,6 +38,27 @@ struct PropertyDeclaration {
     var storage: String { "_\(name)" }
     var typeName: String { type.writtenText }
 
+    /// The stored variable.
+    var storageDeclaration: String {
+        var initialValue = ""
+        if initializer == nil {
+            if hasOption("stamped") {
+                initialValue = " = \(codeType)._storage(from: \(codeType)._unstamped)"
+            } else if isOptional {
+                initialValue = " = \(codeType)._storage(from: nil as \(snapshotType))"
+            }
+        }
+        // Exclusivity cannot be violated: an access reads or replaces one value, and runs no code
+        // that edits the object.
+        return "@exclusivity(unchecked) private final var \(storage): "
+            + "Stet._StorageOf<\(codeType)>\(initialValue)"
+    }
+
+    /// The stored variable of a relationship: the cache of its members.
+    var cacheDeclaration: String {
+        "private final var \(storage): Stet._MemberCache?\(initializer == nil ? " = nil" : "")"
+    }
+
     private static func isKeyword(_ name: String) -> Bool {
         [
             "as", "associatedtype", "break", "case", "catch", "class", "continue", "default",

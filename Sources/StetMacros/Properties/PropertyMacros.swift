@@ -2,8 +2,8 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@_Stored(slot)`, which `@Model` adds to each property: its accessors and its storage.
-struct StoredMacro: AccessorMacro, PeerMacro, VerbatimMacro {
+/// `@_Stored(slot)`, which `@Model` adds to each property: its accessors.
+struct StoredMacro: AccessorMacro, VerbatimMacro {
     static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
@@ -36,30 +36,6 @@ struct StoredMacro: AccessorMacro, PeerMacro, VerbatimMacro {
             }
             """,
         ].map(AccessorDeclSyntax.init(verbatim:))
-    }
-
-    static func expansion(
-        of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
-        in context: some MacroExpansionContext
-    ) throws -> [DeclSyntax] {
-        guard let property = PropertyDeclaration(attached: declaration) else { return [] }
-        let type = property.codeType
-        var initialValue = ""
-        if property.initializer == nil {
-            if property.hasOption("stamped") {
-                initialValue = " = \(type)._storage(from: \(type)._unstamped)"
-            } else if property.isOptional {
-                initialValue = " = \(type)._storage(from: nil as \(property.snapshotType))"
-            }
-        }
-        return [
-            DeclSyntax(
-                // Exclusivity cannot be violated: an access reads or replaces one value, and runs no
-                // code that edits the object.
-                verbatim:
-                    "@exclusivity(unchecked) private final var \(property.storage): Stet._StorageOf<\(type)>\(initialValue)"
-            )
-        ]
     }
 }
 

@@ -107,12 +107,11 @@ struct MixedWalk {
         do {
             try skip(values, at: &end, upTo: run)
         } catch is DecodingFailure where values.count == IndexKey.valuesByteLimit {
-            isCut = true
+            (end, isCut) = (values.count, true)
         }
-        let kept = values.prefix(isCut ? values.count : min(end, IndexKey.valuesByteLimit))
+        let kept = values.prefix(min(end, IndexKey.valuesByteLimit))
         return Prefix(
-            bytes: IndexKey.numberBytes(ordered.index.number) + kept,
-            isTruncated: isCut || end > kept.count)
+            bytes: IndexKey.numberBytes(ordered.index.number) + kept, isTruncated: isCut)
     }
 
     /// Moves an offset in a key behind the values of a run, from those of the previous one on.
