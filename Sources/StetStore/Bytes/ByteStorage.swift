@@ -106,8 +106,15 @@ package struct ByteBuffer: ~Copyable {
         base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Integer.self)
     }
 
+    /// Moves bytes to an earlier offset.
+    package mutating func move(_ range: Range<Int>, to offset: Int) {
+        memmove(base + offset, base + range.lowerBound, range.count)
+    }
+
     /// Transfers the bytes to a shared, constant owner.
     package consuming func finish() -> ByteStorage {
+        // Gives back what many bytes have been reserved for.
+        if capacity - count >= 1 << 20 { base = Self.resize(base, to: max(count, 1)) }
         let storage = ByteStorage(adopting: base, count: count)
         discard self
         return storage

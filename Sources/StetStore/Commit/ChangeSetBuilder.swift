@@ -202,49 +202,6 @@ package struct ChangeSetBuilder: ~Copyable {
     }
 }
 
-/// A change set in the form that the writer takes: data only, everything encoded and digested by
-/// the task that saves.
-package struct EncodedChangeSet: Sendable {
-    /// The change of one object, with the data that the writer needs to check and apply it.
-    struct Change: Sendable {
-        /// The kind; nil where only links change whose source is the object.
-        let kind: ChangeKind?
-        let entity: EntityNumber
-        let id: ObjectID
-        let base: Revision
-        /// The hash of the record's body, which the header's checksum includes.
-        let bodyHash: UInt64
-        /// The range of the record's new body in `bodies`; empty for a delete.
-        let body: Range<Int>
-        /// The range of the change in `journal`.
-        let journal: Range<Int>
-    }
-
-    /// The changes in ascending order of entity and id.
-    let changes: [Change]
-    let bodies: ByteStorage
-    /// The body of the journal entry.
-    let journal: ByteStorage
-    package let bodyDigest: Digest
-    let attributes: CommitAttributes
-    let purpose: CommitPurpose
-    /// The changed links, in the order of the changes.
-    let links: [LinkChange]
-    /// The edits of lists of members, in the order of the tree of members.
-    let members: [MemberEdit]
-    package let indexChanges: IndexChanges
-    let lookups: Lookups
-    let schema: Schema
-    package let base: Revision
-    package let token: UInt64
-    package let time: Double
-    /// The change of the subscription whose delivery has the commit as its effect.
-    package var subscription: SubscriptionUpdate?
-
-    /// The approximate number of bytes in memory.
-    var byteCount: Int { bodies.bytes.count + journal.count + indexChanges.byteCount }
-}
-
 extension ChangeSetBuilder {
     /// Encodes the sorted items for the writer.
     ///
@@ -268,20 +225,14 @@ extension ChangeSetBuilder {
         changes.reserveCapacity(items.count)
         attributes.append(to: &journal)
         for block in blocks {
-            let start = journal.count
             let item = block.item.map { items[$0] }
-            try append(block, item, to: &journal)
-            let after = item?.after ?? 0..<0
-            changes.append(
-                EncodedChangeSet.Change(
-                    kind: item?.kind, entity: block.entity, id: block.id, base: item?.base ?? .zero,
-                    bodyHash: RecordHeader.bodyHash(body(after), of: block.id), body: after,
-                    journal: start..<journal.count))
+            changes.append(try append(block, item, to: &journal))
         }
         try check("The commit has", journal.count, "bytes", limits.commitByteCount)
         let digest = Self.saltAndDigest(&journal, changes)
         let indexChanges = try indexChanges ?? collectedIndexChanges()
         members.sort()
+        Self.keepBodies(of: &changes, in: &bodies.buffer)
         return EncodedChangeSet(
             changes: changes, bodies: bodies.buffer.finish(), journal: journal.finish(),
             bodyDigest: digest, attributes: attributes, purpose: purpose,
@@ -325,7 +276,7 @@ extension ChangeSetBuilder {
 
     private borrowing func append(
         _ block: Block, _ item: Item?, to journal: inout ByteBuffer
-    ) throws {
+    ) throws -> EncodedChangeSet.Change {
         let start = journal.count
         JournalChange.appendHeader(
             item?.kind, block.entity, block.id, item?.base ?? .zero, links: links[block.links],
@@ -338,6 +289,12 @@ extension ChangeSetBuilder {
             }
         }
         journal.overwrite(UInt32(journal.count - start), at: start)
+        let after = item?.kind == .delete ? 0..<0 : item?.after ?? 0..<0
+        return EncodedChangeSet.Change(
+            kind: item?.kind, entity: block.entity, id: block.id, base: item?.base ?? .zero,
+            bodyHash: RecordHeader.bodyHash(body(after), of: block.id),
+            body: item?.kind == .insert ? journal.count - after.count..<journal.count : after,
+            journal: start..<journal.count)
     }
 
     private borrowing func appendCells(of item: Item, to journal: inout ByteBuffer) throws {
@@ -359,6 +316,27 @@ extension ChangeSetBuilder {
             count += 1
         }
         journal.overwrite(count, at: countOffset)
+    }
+
+    /// Moves the new bodies of updated records together, which are all that the writer needs.
+    private static func keepBodies(
+        of changes: inout [EncodedChangeSet.Change], in buffer: inout ByteBuffer
+    ) {
+        var updates = changes.indices.filter { changes[$0].kind == .update }
+        func precedes(_ one: Int, _ other: Int) -> Bool {
+            changes[one].body.lowerBound < changes[other].body.lowerBound
+        }
+        let isSorted = zip(updates, updates.dropFirst()).allSatisfy { precedes($0, $1) }
+        if !isSorted { updates.sort(by: precedes) }
+        var end = 0
+        for index in updates {
+            let body = changes[index].body
+            trap(unless: body.lowerBound >= end, "the bodies of two records overlap")
+            buffer.move(body, to: end)
+            changes[index].body = end..<end + body.count
+            end += body.count
+        }
+        buffer.count = end
     }
 
     /// Sets the salt of every block of the body, then digests the digests of all blocks.

@@ -6,11 +6,22 @@ package struct IndexChanges: Sendable {
     /// truncated.
     struct Entry: Sendable {
         fileprivate let start: Int
-        fileprivate let byteCount: Int
         /// The number of bytes of the whole key; 0 when the entry is not truncated.
-        fileprivate let wholeByteCount: Int
+        private let shortWholeByteCount: UInt32
+        private let shortByteCount: UInt16
         /// True when no other object may have equal values.
         let isClaim: Bool
+
+        fileprivate var byteCount: Int { Int(shortByteCount) }
+        fileprivate var wholeByteCount: Int { Int(shortWholeByteCount) }
+
+        fileprivate init(start: Int, byteCount: Int, wholeByteCount: Int, isClaim: Bool) {
+            self.start = start
+            // A commit of more bytes is refused.
+            shortWholeByteCount = UInt32(clamping: wholeByteCount)
+            shortByteCount = UInt16(byteCount)
+            self.isClaim = isClaim
+        }
     }
 
     private var bytes: [UInt8] = []

@@ -141,8 +141,9 @@ package struct Projection: Sendable {
             }
             change.id.store(to: key.baseAddress!)
             let isLast = lastID.map { $0 < change.id } ?? true
+            let body = set.body(of: change)
             let value = try transaction.reserve(
-                headerByteCount + change.body.count, for: UnsafeRawBufferPointer(key),
+                headerByteCount + body.count, for: UnsafeRawBufferPointer(key),
                 in: records[entity], appending: isLast)
             if isLast { lastID = change.id }
             let header = RecordHeader(
@@ -150,10 +151,9 @@ package struct Projection: Sendable {
                 schemaRevision: UInt16(truncatingIfNeeded: envelope.schemaRevision),
                 revision: envelope.revision)
             header.store(bodyHash: change.bodyHash, to: value.baseAddress!)
-            if !change.body.isEmpty {
+            if let bytes = body.baseAddress {
                 (value.baseAddress! + headerByteCount).copyMemory(
-                    from: set.bodies.bytes.baseAddress! + change.body.lowerBound,
-                    byteCount: change.body.count)
+                    from: bytes, byteCount: body.count)
             }
         }
     }
@@ -180,22 +180,5 @@ package struct Projection: Sendable {
             try changes.withBytes(of: entry) { try IndexKey.put($0, in: table, transaction) }
         }
         try TextTree(table: table).apply(changes.texts, in: transaction)
-    }
-}
-
-extension EncodedChangeSet {
-    /// Returns the effect on the numbers of references to large values.
-    func largeValues() throws -> LargeValueCounts {
-        var counts = LargeValueCounts()
-        try forEachLargeChange { try counts.add(committed: $0, of: schema.entities[$0.entity]) }
-        return counts
-    }
-
-    /// Calls `body` for each change of an object that can have large values.
-    func forEachLargeChange(_ body: (JournalChange) throws -> Void) throws {
-        for change in changes where !schema.entities[change.entity].largeSlots.isEmpty {
-            var reader = ByteReader(UnsafeRawBufferPointer(rebasing: journal.bytes[change.journal]))
-            try body(try JournalChange(decoding: &reader))
-        }
     }
 }
