@@ -25,11 +25,14 @@ enum Bench {
             let path = "\(packageDirectory)/.results/\(options.resultsName).json"
             try write(figures, to: path)
             print("Figures: \(path)")
-            if options.groups.contains(.growth), !options.isQuick {
-                let plots = "\(packageDirectory)/plots"
+            if options.groups.contains(.growth) {
+                let parent = options.renewsPlots ? packageDirectory : "\(packageDirectory)/.results"
+                let plots = "\(parent)/plots"
                 try GrowthWorkloads.plot(options, figures).write(to: plots, as: "undo")
                 try GrowthWorkloads.plotOfPast(options, figures).write(to: plots, as: "past")
                 try QueryGrowthWorkloads.plot(options, figures).write(to: plots, as: "queries")
+                try QueryGrowthWorkloads.plotOfObjects(options, figures)
+                    .write(to: plots, as: "objects")
                 print("Plots: \(plots)")
             }
             if !measurements.failures.isEmpty { exit(1) }
@@ -79,6 +82,9 @@ enum Bench {
                           commit changes by one; the next commit waits until all have the result
             large         bytes that arrive in parts of 64 KiB, written durably, and read again, beside
                           a file; the memory beyond that before, without pages of files
+            memory        the most that an import of 200,000 articles in batches, a save of as many, an
+                          update of their titles and ratings and its undo take beyond what there was
+                          before and beyond the values themselves, per article
             W9            what 100 feeds or live queries that are not concerned add to a commit in
                           memory, what one feed adds that is; other process: from a commit there to
                           the update
@@ -149,6 +155,10 @@ enum Bench {
             let workloads = LargeDataWorkloads(options, directory: directory)
             for _ in rounds(options, "Large data") { try await workloads.run(&measurements) }
         }
+        if options.groups.contains(.memory) {
+            let workloads = MemoryWorkloads(options, samples, directory: directory)
+            for _ in rounds(options, "Memory") { try await workloads.run(&measurements) }
+        }
         if options.groups.contains(.observation) {
             let workloads = try ObservationWorkloads(options, samples, directory: directory)
             for round in rounds(options, "Observation") {
@@ -167,8 +177,10 @@ enum Bench {
                 try workloads.run(round: round, &measurements)
             }
             workloads.close()
-            let queries = try QueryGrowthWorkloads(options, samples, directory: directory)
-            for _ in rounds(options, "Growth of queries") { try queries.run(&measurements) }
+            var queries = try QueryGrowthWorkloads(options, samples, directory: directory)
+            for round in rounds(options, "Growth of queries") {
+                try queries.run(round: round, &measurements)
+            }
             queries.close()
         }
         return measurements

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
 import Stet
-import Synchronization
 
 /// Large data beside a plain file: bytes that arrive in parts are written durably, and read again;
 /// and the memory that Stet takes for it.
@@ -29,7 +28,6 @@ struct LargeDataWorkloads {
     /// The parts, each with other bytes.
     private struct Parts: AsyncSequence {
         let count: Int
-        let memory: MemoryPeak
 
         struct AsyncIterator: AsyncIteratorProtocol {
             let parts: Parts
@@ -38,7 +36,6 @@ struct LargeDataWorkloads {
             mutating func next() async -> [UInt8]? {
                 if number == parts.count { return nil }
                 number += 1
-                parts.memory.note()
                 return LargeDataWorkloads.part(number)
             }
         }
@@ -52,7 +49,7 @@ struct LargeDataWorkloads {
         let store = try Store.open(at: path, for: Recording.self)
         defer { store.close() }
         let memory = MemoryPeak()
-        let parts = Parts(count: byteCount / Self.partByteCount, memory: memory)
+        let parts = Parts(count: byteCount / Self.partByteCount)
         var start = ContinuousClock.now
         let file = try await LargeData(parts, in: store)
         try await store.edit { context in context.insert(Recording(file: file)) }
@@ -61,12 +58,11 @@ struct LargeDataWorkloads {
         var sum = 0
         for try await part in file.bytes(in: store) {
             sum += part.count + Int(part[0])
-            memory.note()
         }
         add(ContinuousClock.now - start, "large: read", .stet, &measurements)
         try expectEqual(file.byteCount, byteCount, "the size of large data")
         guard sum > byteCount else { throw Failure("large data was not read") }
-        measurements.add(memory.mebibytes, .mebibytes, "large: memory", .stet)
+        measurements.add(Double(memory.end()) / 1_048_576, .mebibytes, "large: memory", .stet)
     }
 
     private func runFile(_ measurements: inout Measurements) throws {
@@ -107,34 +103,5 @@ struct LargeDataWorkloads {
         var bytes = [UInt8](repeating: 7, count: partByteCount)
         withUnsafeBytes(of: number) { bytes.replaceSubrange(0..<8, with: $0) }
         return bytes
-    }
-}
-
-/// The memory that the process has beyond that at the beginning, without pages of files.
-private final class MemoryPeak: Sendable {
-    /// The number of parts from one look at the memory to the next.
-    ///
-    /// The kernel takes as long for a look as Stet for a part of 64 KiB. Not a divisor of the 16
-    /// parts that Stet writes at once, so that all moments between two writes are seen.
-    private static let interval = 13
-
-    private let state = Mutex((start: MemoryPeak.now, peak: MemoryPeak.now, count: 0))
-
-    /// Notes the present amount, now and then.
-    func note() {
-        state.withLock { state in
-            state.count += 1
-            if state.count % Self.interval == 1 { state.peak = max(state.peak, Self.now) }
-        }
-    }
-
-    var mebibytes: Double { state.withLock { Double($0.peak - $0.start) / 1_024 } }
-
-    /// The present amount in KiB.
-    private static var now: Int {
-        guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
-            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") })
-        else { return 0 }
-        return Int(line.filter(\.isNumber)) ?? 0
     }
 }

@@ -1,3 +1,4 @@
+import BareLMDB
 import Foundation
 import Glibc
 import Synchronization
@@ -12,7 +13,7 @@ final class MemoryPeak: Sendable {
 
     init() {
         // Memory that was freed before would otherwise be taken again, and not seen.
-        malloc_trim(0)
+        bare_trim_memory()
         let start = Self.now
         self.start = start
         state = Mutex((start, false))

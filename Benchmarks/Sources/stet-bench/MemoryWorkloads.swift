@@ -41,7 +41,7 @@ struct MemoryWorkloads {
         let memory = MemoryPeak()
         let inserted = try await store.insert(stream: elements, author: Self.author) { index in
             let sample = values[index]
-            return Article(title: sample.title, body: sample.body)
+            return Article(sample, in: nil)
         }
         add(memory, "memory: import", data: 0, &measurements)
         try expectEqual(inserted, count, "the objects of the stream")
@@ -58,11 +58,11 @@ struct MemoryWorkloads {
 
     private func update(_ store: Store, _ measurements: inout Measurements) throws {
         let context = store.context(author: Self.author)
-        let articles = try context.fetch(Article.self).sorted(by: \.id, descending: true)
+        let articles = try context.fetch(Article.self).sorted(by: \.id, .descending)
             .limit(count).all()
         for (article, sample) in zip(articles, samples.values) {
             article.title = String(sample.title.reversed())
-            article.rating += 1
+            article.rating = (article.rating + 1) % 6
         }
         let memory = MemoryPeak()
         let commit = try context.save()

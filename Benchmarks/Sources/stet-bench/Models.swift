@@ -17,7 +17,7 @@ import Stet
     var created: Date
     var notebook: Notebook?
 
-    init(_ sample: Sample, in notebook: Notebook) {
+    init(_ sample: Sample, in notebook: Notebook?) {
         title = sample.title
         body = sample.body
         rating = sample.rating

@@ -2,26 +2,29 @@
 struct Options {
     static let usage = """
         usage: stet-bench [--quick] [--rounds N] [--directory PATH] [--only WORK]
-                          [--programs NAMES] [--index FILE]
+                          [--programs NAMES] [--index FILE] [--renew-plots]
           --quick      smaller sizes and two rounds: under four minutes
           --rounds     how often the programs take turns, 5 unless said otherwise
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
           --only       one workload, such as W2b, or one group: peers, reading, editing,
-                       members, contexts, packages, words, substrings, large, observation,
-                       feeds, growth
+                       members, contexts, packages, words, substrings, large, memory,
+                       observation, feeds, growth
           --programs   those of the group peers that take turns, such as stet-logged,grdb;
                        all unless said otherwise
+          --renew-plots  writes the plots of the group growth to Benchmarks/plots, which is under
+                       version control, and not to Benchmarks/.results/plots
           --index      the index of an archive, a file Packages of Debian, for the groups
                        packages, words and substrings; without it made-up ones of the same number
         """
 
     enum Group: String, CaseIterable {
-        case peers, reading, editing, members, contexts, packages, words, substrings, large,
+        case peers, reading, editing, members, contexts, packages, words, substrings, large, memory,
             observation, feeds, growth
     }
 
     var isQuick = false
+    var renewsPlots = false
     var rounds: Int?
     var directory = ".build"
     var groups = Group.allCases
@@ -36,6 +39,7 @@ struct Options {
         while let argument = rest.popFirst() {
             switch argument {
             case "--quick": isQuick = true
+            case "--renew-plots": renewsPlots = true
             case "--rounds":
                 guard let text = rest.popFirst(), let number = Int(text), number > 0 else {
                     throw Failure(Self.usage)
@@ -88,10 +92,12 @@ struct Options {
     var undoneCount: Int { 10_000 }
     /// The commits of the journals in which one is undone.
     var journalLengths: [Int] {
-        isQuick ? [1_000, 10_000] : [10_000, 100_000, 1_000_000]
+        isQuick ? [1_000, 10_000] : [10_000, 100_000, 1_000_000, 5_000_000]
     }
     /// The objects of the stores in which some are looked for.
-    var storeSizes: [Int] { isQuick ? [10_000, 50_000] : [10_000, 100_000, 1_000_000] }
+    var storeSizes: [Int] {
+        isQuick ? [10_000, 50_000] : [10_000, 100_000, 1_000_000, 10_000_000]
+    }
     /// The sizes of relationships that get one member more.
     var memberCounts: [Int] { isQuick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000] }
     /// The number of members that are added, one per commit.
