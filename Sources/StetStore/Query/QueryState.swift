@@ -49,6 +49,9 @@ package final class QueryState {
         }
     }
 
+    /// The number of objects of an entity that are remembered because others refer to them.
+    static let keptRowCount = 100_000
+
     let reader: StoreReader
     let view: View
     let schema: Schema
@@ -137,7 +140,7 @@ package final class QueryState {
     func target(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
         if let row = targets[entity]?[id] { return row }
         let row = try row(entity, id)
-        if targets[entity]?.count ?? 0 >= 100_000 { targets[entity] = [:] }
+        if targets[entity]?.count ?? 0 >= Self.keptRowCount { targets[entity] = [:] }
         targets[entity, default: [:]][id] = .some(row)
         return row
     }

@@ -11,8 +11,7 @@ struct MemberConditions: TestedList {
     /// The scope under which results are remembered; nil where a test costs little or depends on
     /// more than the member.
     let rememberedScope: Int?
-    /// The scope under which values are remembered; nil where they cost little or depend on more
-    /// than the member.
+    /// The scope under which values are remembered; nil where they depend on more than the member.
     let rememberedValueScope: Int?
 
     func knownCount(_ frame: inout QueryFrame) throws -> Int? {
@@ -26,27 +25,27 @@ struct MemberConditions: TestedList {
         let state = frame.state
         let tested = rememberedScope.map(state.testedMembers)
         let valued = rememberedValueScope.map(state.testedMembers)
-        for place in try state.members(of: owner.id, at: end) {
-            let known = tested?.results[place.id]
-            if let known, !known || value == nil {
-                guard try body(known, .null) else { return }
-                continue
+        try state.forEachMember(of: owner.id, at: end) { id in
+            let known = tested?.results[id]
+            if let known, !known || value == nil { return try body(known, .null) }
+            if known ?? isEverything, let value = valued?.values[id] {
+                return try body(true, value)
             }
-            if known == true, let value = valued?.values[place.id] {
-                guard try body(true, value) else { return }
-                continue
-            }
-            guard let member = try state.target(end.member, place.id) else { continue }
+            // Where its value is remembered, it is read once.
+            let member =
+                isEverything && valued != nil
+                ? try state.row(end.member, id) : try state.target(end.member, id)
+            guard let member else { return true }
             frame.members.append(member)
             defer { frame.members.removeLast() }
             let isMet = try known ?? (isEverything || condition.test(&frame))
-            tested?.results[place.id] = isMet
+            tested?.results[id] = isMet
             var found = Value.null
             if isMet, let value {
-                found = try valued?.values[place.id] ?? value.value(&frame)
-                valued?.values[place.id] = found
+                found = try valued?.values[id] ?? value.value(&frame)
+                valued?.remember(found, of: id)
             }
-            guard try body(isMet, found) else { return }
+            return try body(isMet, found)
         }
     }
 }
@@ -57,5 +56,11 @@ struct MemberConditions: TestedList {
 /// Without them, conditions inside of others would be tested again for each way to a member.
 final class TestedMembers {
     var results: [ObjectID: Bool] = [:]
-    var values: [ObjectID: Value] = [:]
+    private(set) var values: [ObjectID: Value] = [:]
+
+    /// Remembers a value, of at most as many members as a query keeps rows of.
+    func remember(_ value: Value, of id: ObjectID) {
+        if values.count >= QueryState.keptRowCount { values = [:] }
+        values[id] = value
+    }
 }

@@ -152,13 +152,13 @@ struct QueryCompiler {
         _ members: QueryMembers, _ condition: QueryNode, _ value: QueryNode? = nil
     ) -> MemberConditions {
         let (compiler, owner, end) = inside(members)
-        func scope(ofRemembered node: QueryNode) -> Int? {
-            node.readsMembers && node.readsOnlyMember(members.scope) ? members.scope : nil
+        func scope(of node: QueryNode) -> Int? {
+            node.readsOnlyMember(members.scope) ? members.scope : nil
         }
         return MemberConditions(
             owner: owner, end: end, condition: compiler.condition(condition),
             value: value.map(compiler.operand), isEverything: condition == .everything,
-            rememberedScope: scope(ofRemembered: condition),
+            rememberedScope: condition.readsMembers ? scope(of: condition) : nil,
             rememberedValueScope: value.flatMap(scope))
     }
 
