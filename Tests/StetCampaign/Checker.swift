@@ -53,11 +53,9 @@ struct Check: ParsableCommand {
             }
             _ = try file.read { try $0.comparedLinks(asOf: .max) }
             answer.stage = .acknowledgements
-            if count > 0 {
-                answer.problem = try file.broken(
-                    try Promise.read(promises), count: count, unsynced: unsynced)
-                if answer.problem != nil { return answer }
-            }
+            let promises = count > 0 ? try Promise.read(promises) : []
+            answer.problem = try file.broken(promises, count: count, unsynced: unsynced)
+            if answer.problem != nil { return answer }
             answer.stage = .readers
             // Opening has removed the slots of dead processes.
             let stale = try file.environment.removeStaleReaders()
@@ -66,8 +64,9 @@ struct Check: ParsableCommand {
                 return answer
             }
             file.close()
-            answer.stage = .migration
-            answer.problem = try schema.problemWithLaterModels(path)
+            answer.stage = .models
+            answer.problem = try schema.problem(
+                path, promises.prefix(count), unsynced: unsynced)
         } catch let error as StoreError where error.code == .notSynced {
             // Refuses it as a whole, as `none` promises.
             if Durability.usual != .none { answer.problem = "\(error)" }
@@ -82,7 +81,7 @@ struct Check: ParsableCommand {
 struct Answer: Codable, Hashable {
     /// The steps of the checker, in order.
     enum Stage: String, Codable {
-        case inspect, open, read, verify, acknowledgements, readers, migration
+        case inspect, open, read, verify, acknowledgements, readers, models
     }
 
     /// The step at which the checker stopped; the last one if nothing is wrong.
@@ -103,24 +102,31 @@ struct Answer: Codable, Hashable {
 }
 
 /// The models with which a checker opens a store.
-enum CheckedSchema: String {
+enum CheckedSchema: String, ExpressibleByArgument {
     /// The models of the campaigns.
     case campaign
     /// The models that the store has; then, if it has not been migrated yet, the later ones.
     case withIndex, people
+    /// The models of a diary, which has sealed values.
+    case secrets
 
     func open(_ path: String) throws -> StoreFile {
         switch self {
         case .campaign: try StoreFile.open(at: path, schema: .campaign)
-        case .withIndex, .people: try StoreFile.open(at: path)
+        case .withIndex, .people, .secrets: try StoreFile.open(at: path)
         }
     }
 
-    /// Migrates the store to the later models, and returns a description of a problem; nil if there
-    /// is none.
-    func problemWithLaterModels(_ path: String) throws -> String? {
+    /// Examines the store with its models, or migrates it to the later ones, and returns a
+    /// description of a problem; nil if there is none.
+    func problem(
+        _ path: String, _ promises: some Collection<Promise>, unsynced: Int
+    ) throws -> String? {
         switch self {
         case .campaign: return nil
+        case .secrets:
+            let ledger = SecretLedger(promises, unsynced: unsynced)
+            return try SecretCheck(path: path, ledger: ledger).problem()
         case .people: return try People.problem(ofStoreAt: path)
         case .withIndex:
             let file = try StoreFile.open(at: path, schema: .campaignWithIndex)

@@ -63,8 +63,8 @@ func answers(to requests: [CheckRequest]) throws -> [CheckOutcome] {
 
 extension Child {
     /// Starts a process that has a store open until it is killed; returns when it does.
-    static func holding(_ path: String) throws -> Child {
-        let holder = try Child(["hold", path])
+    static func holding(_ path: String, _ schema: CheckedSchema = .campaign) throws -> Child {
+        let holder = try Child(["hold", path, "--schema", schema.rawValue])
         guard holder.nextLine(within: .seconds(60)) == "open" else {
             throw CampaignFailure("the store cannot be held")
         }
@@ -73,11 +73,11 @@ extension Child {
 
     /// Lets a writer make one commit, which must not wait for dead writers, and returns its output
     /// and a description of a problem.
-    static func commitAtOnce(to path: String, stream: Int) throws -> (
-        lines: [String], problem: String?
-    ) {
+    static func commitAtOnce(
+        to path: String, stream: Int, command: String = "write"
+    ) throws -> (lines: [String], problem: String?) {
         let child = try Child(
-            ["write", path, "--seed", "1", "--stream", "\(stream)", "--commits", "1"])
+            [command, path, "--seed", "1", "--stream", "\(stream)", "--commits", "1"])
         let isDone = child.end(within: .seconds(20)) == .exited(0) && !child.lines.isEmpty
         let word = child.lines.last ?? "no word within 20 s"
         return (child.lines, isDone ? nil : "the next writer did not commit: \(word)")

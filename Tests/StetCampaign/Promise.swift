@@ -18,6 +18,7 @@ enum Promise {
     case copied(String)
     /// The store has been migrated to the later models.
     case migrated
+    case secret(SecretPromise)
 
     /// Reads a line that begins with `ack`; nil for anything else.
     init?(_ line: String) {
@@ -42,7 +43,9 @@ enum Promise {
         case ("copying", 3): self = .copying(words[2])
         case ("copied", 3): self = .copied(words[2])
         case ("migrated", 2): self = .migrated
-        default: return nil
+        default:
+            guard let secret = SecretPromise(words.dropFirst()) else { return nil }
+            self = .secret(secret)
         }
     }
 
@@ -59,6 +62,7 @@ enum Promise {
         case .copying(let name): "ack copying \(name)"
         case .copied(let name): "ack copied \(name)"
         case .migrated: "ack migrated"
+        case .secret(let promise): promise.line
         }
     }
 
@@ -95,7 +99,7 @@ extension StoreFile {
                 let former = try values(of: request).filter { $0 <= revision }
                 if former.count > 1 { return "redacted values are in commits \(former)" }
             case .migrated where schema.revision == 1: return "the migration is lost"
-            case .committed, .trimming, .trimmed, .copying, .copied, .migrated: break
+            case .committed, .trimming, .trimmed, .copying, .copied, .migrated, .secret: break
             }
         }
         if !lost.isEmpty { return "lost \(lost.count) of \(count): \(lost[0])" }

@@ -19,7 +19,7 @@ struct StetCampaign: ParsableCommand {
                 subcommands: [
                     Write.self, Check.self, Hold.self, FailingSession.self, FullSession.self,
                     CarryOut.self, TrimStep.self, CompactInPlace.self,
-                    Post.self, Consume.self, Toil.self, Migrate.self,
+                    Post.self, Consume.self, Toil.self, Migrate.self, WriteSecrets.self,
                 ])
         ])
 }

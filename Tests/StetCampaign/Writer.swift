@@ -94,9 +94,10 @@ struct Hold: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Keeps a store open until killed.")
 
     @Argument var path: String
+    @Option var schema = CheckedSchema.campaign
 
     func run() throws {
-        let file = try StoreFile.open(at: path, schema: .campaign)
+        let file = try schema.open(path)
         say("open")
         withExtendedLifetime(file) { while true { pause() } }
     }

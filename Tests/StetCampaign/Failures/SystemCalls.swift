@@ -17,6 +17,11 @@ struct SystemCalls: Campaign {
         case killed
         /// The same, while another process has it open.
         case held
+        /// None: the session creates it with a key file, and writes sealed values.
+        case secrets
+
+        var command: String { self == .secrets ? "write-secrets" : "write" }
+        var schema: CheckedSchema { self == .secrets ? .secrets : .campaign }
     }
 
     /// A call by its name, and its number among the calls of that name in its thread, which is how
@@ -48,22 +53,22 @@ struct SystemCalls: Campaign {
 
     /// Returns the arguments of the session: it opens or creates a store and commits, in one
     /// thread.
-    private func session(_ path: String) -> [String] {
+    private func session(_ start: Start, _ path: String) -> [String] {
         let program = "\(ChildProcess.buildFolder)/stet-campaign"
-        return [program] + writer(path, stream: 2, commits: 12)
+        return [program, start.command] + writer(path, stream: 2, commits: 12)
     }
 
     private func writer(_ path: String, stream: Int, commits: Int) -> [String] {
-        ["write", path, "--seed", "\(options.seed)", "--stream", "\(stream)"]
+        [path, "--seed", "\(options.seed)", "--stream", "\(stream)"]
             + ["--commits", "\(commits)"]
     }
 
     /// Makes what the session begins with; returns what was promised, and the process that has the
     /// store open.
     private func prepare(_ start: Start, _ path: String) throws -> (lines: [String], Child?) {
-        if start == .new { return ([], nil) }
+        if start == .new || start == .secrets { return ([], nil) }
         let holder = start == .held ? try Child.holding(path) : nil
-        let writer = try Child(writer(path, stream: 1, commits: .max))
+        let writer = try Child([start.command] + writer(path, stream: 1, commits: .max))
         for _ in 0..<9 where writer.nextLine(within: Self.limit) == nil {
             throw CampaignFailure("the first writer failed")
         }
@@ -78,7 +83,7 @@ struct SystemCalls: Campaign {
         let trace = directory.file("trace")
         let path = directory.file()
         let (_, holder) = try prepare(start, path)
-        let child = try Self.strace(["-f", "-o", trace] + session(path))
+        let child = try Self.strace(["-f", "-o", trace] + session(start, path))
         guard child.end(within: Self.limit) == .exited(0) else {
             throw CampaignFailure("the session failed: \(child.lines.last ?? "without a word")")
         }
@@ -124,7 +129,7 @@ struct SystemCalls: Campaign {
         let injection = "inject=\(call.name):signal=KILL:when=\(call.number)"
         let child = try Self.strace(
             ["-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call.name)", "-e", injection]
-                + session(path))
+                + session(call.start, path))
         let ending = child.end(within: Self.limit)
         // strace ends as the session did. Threads vary the order of calls a little, so that
         // sometimes the call does not occur.
@@ -136,13 +141,14 @@ struct SystemCalls: Campaign {
         var log = AcknowledgementLog(path: directory.file("acknowledgements"))
         try log.append(promised + child.lines)
         if FileManager.default.fileExists(atPath: path) {
-            let request = CheckRequest(path: path, acknowledgements: (log.path, log.count))
+            let request = CheckRequest(
+                path: path, acknowledgements: (log.path, log.count), schema: call.start.schema)
             if let problem = try answers(to: [request])[0].problem { return problem }
         } else if log.count > 0 {
             return "acknowledged, but there is no file"
         }
         return try withExtendedLifetime(holder) {
-            try Child.commitAtOnce(to: path, stream: 3).problem
+            try Child.commitAtOnce(to: path, stream: 3, command: call.start.command).problem
         }
     }
 }

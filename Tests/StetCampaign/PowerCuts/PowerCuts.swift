@@ -88,6 +88,8 @@ private enum SessionKind: Hashable {
     /// A writer that is killed, then another one, which may be killed, too, then a third; the store
     /// may be open in a further process for as long.
     case kills(count: Int, isHeld: Bool)
+    /// Writers of sealed values to a new store, all but the last of which are killed.
+    case secrets(kills: Int)
 
     /// The processes of a step of a session, which run at the same time.
     struct Step {
@@ -121,13 +123,14 @@ private enum SessionKind: Hashable {
         .kills(count: 1, isHeld: false), .kills(count: 2, isHeld: false),
         .kills(count: 2, isHeld: false), .kills(count: 1, isHeld: true),
         .kills(count: 2, isHeld: true),
+        .secrets(kills: 0), .secrets(kills: 2),
     ]
 
     private var hasSeveralWriters: Bool {
         switch self {
         case .twoWriters: true
         case .toil(let processes): processes > 1
-        case .commits, .failingToil, .migration, .kills: false
+        case .commits, .failingToil, .migration, .kills, .secrets: false
         }
     }
 
@@ -135,6 +138,7 @@ private enum SessionKind: Hashable {
     private var canFail: Bool {
         switch self {
         case .failingToil, .kills, .migration(_, fails: true): true
+        case .secrets(let kills): kills > 0
         case .commits, .twoWriters, .toil, .migration(_, fails: false): false
         }
     }
@@ -146,6 +150,7 @@ private enum SessionKind: Hashable {
         switch self {
         case .commits, .twoWriters, .toil, .failingToil, .kills: .campaign
         case .migration(.code, _): .people
+        case .secrets: .secrets
         case .migration: .withIndex
         }
     }
@@ -153,7 +158,8 @@ private enum SessionKind: Hashable {
     /// Returns the arguments that create the store before the recording; nil for a new one.
     func preparation(_ seed: UInt64) -> [String]? {
         switch self {
-        case .commits(isNew: true, _), .twoWriters(isNew: true): nil
+        // The trace of a session has the key file from its beginning.
+        case .commits(isNew: true, _), .twoWriters(isNew: true), .secrets: nil
         case .migration(let way, _):
             ["migrate", "--way", way.rawValue, "--prepares", "--seed", "\(seed)"]
         default: ["write", "--seed", "\(seed)", "--stream", "1", "--commits", "30"]
@@ -182,15 +188,20 @@ private enum SessionKind: Hashable {
         case .failingToil(let inSystem):
             return one(["toil", "--stream", "2"] + (inSystem ? [] : ["--fails"]))
         case .migration(let way, _): return one(["migrate", "--way", way.rawValue])
-        case .kills(let count, _):
-            var random = SeededGenerator(seed: seed, stream: 3)
-            return (0...count).map { number in
-                var step = Step(processes: [
-                    ["write", "--stream", "\(2 + number)", "--commits", "20"] + option
-                ])
-                if number < count { step.failure = kill(number == 0 ? 120 : 25, &random) }
-                return step
-            }
+        case .kills(let count, _): return killed("write", count, seed)
+        case .secrets(let count): return killed("write-secrets", count, seed)
+        }
+    }
+
+    /// Returns steps with a writer of 20 commits each, which is killed in all but the last.
+    private func killed(_ command: String, _ count: Int, _ seed: UInt64) -> [Step] {
+        var random = SeededGenerator(seed: seed, stream: 3)
+        return (0...count).map { number in
+            var step = Step(processes: [
+                [command, "--stream", "\(2 + number)", "--commits", "20", "--seed", "\(seed)"]
+            ])
+            if number < count { step.failure = kill(number == 0 ? 120 : 25, &random) }
+            return step
         }
     }
 

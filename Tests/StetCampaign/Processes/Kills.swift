@@ -6,7 +6,8 @@ import StetTestSupport
 /// Kills writers that share a store at random times; each case is one store and up to 25 kills.
 struct Kills: Campaign {
     static let configuration = CommandConfiguration(
-        abstract: "Kills 1 to 4 writers of one store at random times, SIZE kills in all.")
+        abstract: "Kills 1 to 4 writers of one store at random times, SIZE kills in all.",
+        discussion: "One store in four has sealed values, whose keys are rotated and destroyed.")
 
     @OptionGroup var options: CampaignOptions
 
@@ -19,19 +20,33 @@ struct Kills: Campaign {
             let quota = min(Self.killsPerStore, options.size - index * Self.killsPerStore)
             while store.killCount < quota, report.wantsMore {
                 if let problem = try store.round(limit: quota - store.killCount) {
-                    report.finding(index, problem, files: [store.path, store.log.path])
+                    report.finding(index, problem, files: store.files)
                     break
                 }
             }
-            report.count("stores")
+            report.count(store.work == .secrets ? "stores of sealed values" : "stores")
             report.count("kills", store.killCount)
-            report.count("acknowledged commits", store.log.count)
+            report.count(
+                store.work == .secrets ? "promises about sealed values" : "acknowledged commits",
+                store.log.count)
         }
     }
 }
 
+/// The work of the writers of a store.
+private enum KilledWork {
+    case edits, secrets
+
+    /// Selects the work on a store by its number.
+    init(ofStore index: Int) { self = index % 4 == 1 ? .secrets : .edits }
+
+    var command: String { self == .secrets ? "write-secrets" : "write" }
+    var schema: CheckedSchema { self == .secrets ? .secrets : .campaign }
+}
+
 /// A store whose writers are killed in each round.
 private final class KilledStore {
+    let work: KilledWork
     let path: String
     /// The promises of all rounds.
     private(set) var log: AcknowledgementLog
@@ -51,15 +66,20 @@ private final class KilledStore {
         random = SeededGenerator(seed: seed, stream: index)
         path = directory.file()
         log = AcknowledgementLog(path: directory.file("acknowledgements"))
-        isHeld = !index.isMultiple(of: 2)
+        work = KilledWork(ofStore: index)
+        isHeld = index.isMultiple(of: 2) == (index / 4).isMultiple(of: 2)
     }
+
+    /// The files that a finding keeps.
+    var files: [String] { [path, log.path] + (work == .secrets ? [Diary.keyPath(path)] : []) }
 
     /// Starts writers, kills them, and returns a description of a problem in the store that they
     /// left.
     func round(limit: Int) throws -> String? {
         let limit = Durability.usual == .synced ? min(4, limit) : 1
         let writers = try (0..<Int.random(in: 1...limit, using: &random)).map { _ in
-            try writer("--savers", "\([1, 1, 1, 4].randomElement(using: &random) ?? 1)")
+            let savers = [1, 1, 1, 4].randomElement(using: &random) ?? 1
+            return try writer(work == .secrets ? [] : ["--savers", "\(savers)"])
         }
         // Half of the rounds kill while the processes start, the others while the writers work.
         var latest = 150_000
@@ -86,7 +106,8 @@ private final class KilledStore {
         guard FileManager.default.fileExists(atPath: path) else {
             return log.count == 0 ? nil : "the store is gone"
         }
-        let request = CheckRequest(path: path, acknowledgements: (log.path, log.count))
+        let request = CheckRequest(
+            path: path, acknowledgements: (log.path, log.count), schema: work.schema)
         if let problem = try answers(to: [request])[0].problem { return problem }
         return try commitAtOnce()
     }
@@ -94,15 +115,16 @@ private final class KilledStore {
     /// Checks that dead writers do not make the next one wait.
     private func commitAtOnce() throws -> String? {
         stream += 1
-        let next = try Child.commitAtOnce(to: path, stream: stream)
+        let next = try Child.commitAtOnce(to: path, stream: stream, command: work.command)
         if let problem = next.problem { return problem }
-        if isHeld, holder == nil { holder = try Child.holding(path) }
+        if isHeld, holder == nil { holder = try Child.holding(path, work.schema) }
         try log.append(next.lines)
         return nil
     }
 
-    private func writer(_ arguments: String...) throws -> Child {
+    private func writer(_ arguments: [String]) throws -> Child {
         stream += 1
-        return try Child(["write", path, "--seed", "\(seed)", "--stream", "\(stream)"] + arguments)
+        return try Child(
+            [work.command, path, "--seed", "\(seed)", "--stream", "\(stream)"] + arguments)
     }
 }
