@@ -22,7 +22,8 @@ extension Store {
     public nonisolated(nonsending) func sealAnew(by owner: ObjectID) async throws -> Int {
         guard let keys = configuration.keys else { throw SealingError.noKeyFile }
         guard let version = try keys.presentVersion(of: owner) else { return 0 }
-        let renewal = SealRenewal(store: self, form: SealForm(owner: owner, keyVersion: version))
+        let form = SealForm(owner: owner, keyVersion: version, keys: keys)
+        let renewal = SealRenewal(store: self, form: form)
         var count = 0
         for case let type? in modelTypes { count += try await renewal.renew(type) }
         return count
@@ -51,7 +52,7 @@ private struct SealRenewal {
             try await store.edit { context in
                 for id in part {
                     guard let object = try context.object(type, id: id) else { continue }
-                    try object._$unseal(form)
+                    try object._$sealAnew(form)
                 }
             }
         }
@@ -63,6 +64,7 @@ private struct SealRenewal {
 private struct SealForm: Sendable {
     let owner: ObjectID
     let keyVersion: UInt32
+    let keys: KeyFile
 
     /// Returns the slots of an object whose values of the owner have another form.
     func otherSlots(_ body: RecordBody, of object: ObjectID) throws -> [Slot] {
@@ -76,11 +78,23 @@ private struct SealForm: Sendable {
                     || (value.token != nil) != body.entity.isIndexed(slot))
         }
     }
+
+    /// Returns a value of an object in the present form.
+    func seal(
+        _ plaintext: [UInt8], _ slot: Slot, of object: ObjectID, _ entity: Entity
+    ) throws -> SealedBytes {
+        let label = SealedBytes.Place.label(ofProperty: entity.properties[slot].name)
+        let place = SealedBytes.Place(owner: owner, object: object, label: label)
+        return try SealedBytes(plaintext, at: place, isIndexed: entity.isIndexed(slot), by: keys)
+    }
 }
 
 extension Model {
-    /// Replaces the values that have another form by unsaved ones, which the next save seals.
-    fileprivate func _$unseal(_ form: SealForm) throws {
+    /// Seals the values that have another form.
+    ///
+    /// Not the save: it would refuse values that are still with an owner to which the object does
+    /// not refer any more.
+    fileprivate func _$sealAnew(_ form: SealForm) throws {
         guard let table = _$state.table else { return }
         let body = try _$body()
         let values = try body.read(as: table.description) { body in
@@ -88,7 +102,7 @@ extension Model {
             for slot in try form.otherSlots(body, of: id) {
                 guard let value = try body.sealedBytes(slot) else { continue }
                 if value.place?.object != id { throw SealingError.misplaced }
-                values[slot] = SealedBytes(unsaved: try value.opened())
+                values[slot] = try form.seal(try value.opened(), slot, of: id, body.entity)
             }
             return values
         }

@@ -84,4 +84,20 @@ import Testing
         #expect(try versions(office, of: one.id) == [1])
         #expect(try office.members(of: one, "299@example.org") == ["299"])
     }
+
+    /// A value stays with its last owner when the relationship becomes nil.
+    @Test func aValueWithoutAnOwnerIsSealedAnewByItsLast() async throws {
+        let clinic = try await Clinic()
+        let (context, ada, visit) = try clinic.admit("Ada", "flu")
+        visit.patient = nil
+        try await context.save()
+        try clinic.keys?.rotateKey(of: ada.id)
+        #expect(try await clinic.store.sealAnew(by: ada.id) == 2)
+        #expect(try await clinic.store.sealAnew(by: ada.id) == 0)
+        try context.refresh()
+        #expect(try visit.diagnosis?.value == "flu")
+        #expect(visit.diagnosis?.bytes.keyVersion == 1)
+        #expect(visit.drugs?.bytes.place?.owner == ada.id)
+        #expect(try clinic.store.verify().problems == [])
+    }
 }
