@@ -109,10 +109,12 @@ enum CheckedSchema: String, ExpressibleByArgument {
     case withIndex, people
     /// The models of a diary, which has sealed values.
     case secrets
+    /// The models of the campaigns, of a store whose unused large data is removed.
+    case sweeps
 
     func open(_ path: String) throws -> StoreFile {
         switch self {
-        case .campaign: try StoreFile.open(at: path, schema: .campaign)
+        case .campaign, .sweeps: try StoreFile.open(at: path, schema: .campaign)
         case .withIndex, .people, .secrets: try StoreFile.open(at: path)
         }
     }
@@ -124,6 +126,7 @@ enum CheckedSchema: String, ExpressibleByArgument {
     ) throws -> String? {
         switch self {
         case .campaign: return nil
+        case .sweeps: return try SweepCheck.problem(path)
         case .secrets:
             let ledger = SecretLedger(promises, unsynced: unsynced)
             return try SecretCheck(path: path, ledger: ledger).problem()

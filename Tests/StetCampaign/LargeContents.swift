@@ -45,6 +45,17 @@ enum LargeContents {
         }
     }
 
+    /// Returns a description of how the bytes that a store has of a value differ from its content;
+    /// nil if they do not.
+    static func problem(_ value: Value, in file: StoreFile) throws -> String? {
+        guard let number = values.firstIndex(of: value), case .data(let data) = value,
+            let large = data.withUnsafeBytes({ LargeValue(stored: $0) })
+        else { return "an object has a large value that nobody has written" }
+        var read: [UInt8] = []
+        try LargeValueReader(file).read(large, 0..<large.byteCount) { read += $0 }
+        return read == bytes(number) ? nil : "large value \(number) has other bytes"
+    }
+
     /// Writes the bytes of a value.
     static func write(_ value: Value, to file: StoreFile) throws {
         guard let number = values.firstIndex(of: value) else { return }

@@ -3,6 +3,7 @@ import CStetFork
 import Dispatch
 import Foundation
 import StetStore
+import StetTestSupport
 import Synchronization
 
 /// The child that saves one edit after the other, and reports each.
@@ -25,10 +26,14 @@ struct Write: ParsableCommand {
     var readsLockFile = false
     @Option(help: "Forks a child after so many commits, which does nothing until it is killed.")
     var forks = 0
+    @Flag(help: "Trims, which removes unused large data after a day, and lets days pass quickly.")
+    var sweeps = false
 
     func run() throws {
         do {
-            let file = try StoreFile.open(at: path, schema: .campaign)
+            var configuration = StoreFile.Configuration()
+            if sweeps { configuration.time = FastClock.now }
+            let file = try StoreFile.open(at: path, schema: .campaign, configuration)
             defer { file.close() }
             let failure = Mutex<(any Error)?>(nil)
             let savings = DispatchGroup()
@@ -50,9 +55,11 @@ struct Write: ParsableCommand {
 
     private func save(_ file: StoreFile, _ saver: Int) throws {
         var workload = Workload(seed: seed, stream: stream * 8 + saver, changeLimit: changes)
+        var random = SeededGenerator(seed: seed, stream: stream * 8 + saver)
         try workload.load(file)
         var done = 0
         while done < commits {
+            if sweeps { try sweep(file, &random) }
             let edits = workload.edits()
             let token = workload.token()
             do {
@@ -65,7 +72,24 @@ struct Write: ParsableCommand {
             } catch is CommitRefusal {
                 // Another saver or process has changed the same objects.
                 try workload.load(file)
+            } catch let error as StoreError where sweeps && error.code == .largeDataMissing {
+                // The bytes were removed before the commit, a day after they were written.
+                try workload.load(file)
             }
+        }
+    }
+
+    /// Trims the journal now and then, or writes large data that no commit will refer to.
+    private func sweep(_ file: StoreFile, _ random: inout SeededGenerator) throws {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+            let (head, floor) = try file.read { (try $0.head().revision, try $0.floor()) }
+            let end = Revision(UInt64.random(in: floor.number...head.number, using: &random))
+            say(Promise.trimming(end).line)
+            try file.trim(through: end)
+            say(Promise.trimmed(end).line)
+        case 1: try LargeContents.write(LargeContents.random(using: &random), to: file)
+        default: break
         }
     }
 

@@ -90,6 +90,8 @@ private enum SessionKind: Hashable {
     case kills(count: Int, isHeld: Bool)
     /// Writers of sealed values to a new store, all but the last of which are killed.
     case secrets(kills: Int)
+    /// Writers that remove unused large data, all but the last of which are killed.
+    case sweeps(kills: Int)
 
     /// The processes of a step of a session, which run at the same time.
     struct Step {
@@ -123,14 +125,14 @@ private enum SessionKind: Hashable {
         .kills(count: 1, isHeld: false), .kills(count: 2, isHeld: false),
         .kills(count: 2, isHeld: false), .kills(count: 1, isHeld: true),
         .kills(count: 2, isHeld: true),
-        .secrets(kills: 0), .secrets(kills: 2),
+        .secrets(kills: 0), .secrets(kills: 2), .sweeps(kills: 0), .sweeps(kills: 2),
     ]
 
     private var hasSeveralWriters: Bool {
         switch self {
         case .twoWriters: true
         case .toil(let processes): processes > 1
-        case .commits, .failingToil, .migration, .kills, .secrets: false
+        case .commits, .failingToil, .migration, .kills, .secrets, .sweeps: false
         }
     }
 
@@ -138,7 +140,7 @@ private enum SessionKind: Hashable {
     private var canFail: Bool {
         switch self {
         case .failingToil, .kills, .migration(_, fails: true): true
-        case .secrets(let kills): kills > 0
+        case .secrets(let kills), .sweeps(let kills): kills > 0
         case .commits, .twoWriters, .toil, .migration(_, fails: false): false
         }
     }
@@ -151,6 +153,7 @@ private enum SessionKind: Hashable {
         case .commits, .twoWriters, .toil, .failingToil, .kills: .campaign
         case .migration(.code, _): .people
         case .secrets: .secrets
+        case .sweeps: .sweeps
         case .migration: .withIndex
         }
     }
@@ -188,17 +191,18 @@ private enum SessionKind: Hashable {
         case .failingToil(let inSystem):
             return one(["toil", "--stream", "2"] + (inSystem ? [] : ["--fails"]))
         case .migration(let way, _): return one(["migrate", "--way", way.rawValue])
-        case .kills(let count, _): return killed("write", count, seed)
-        case .secrets(let count): return killed("write-secrets", count, seed)
+        case .kills(let count, _): return killed(["write"], count, seed)
+        case .secrets(let count): return killed(["write-secrets"], count, seed)
+        case .sweeps(let count): return killed(["write", "--sweeps"], count, seed)
         }
     }
 
     /// Returns steps with a writer of 20 commits each, which is killed in all but the last.
-    private func killed(_ command: String, _ count: Int, _ seed: UInt64) -> [Step] {
+    private func killed(_ command: [String], _ count: Int, _ seed: UInt64) -> [Step] {
         var random = SeededGenerator(seed: seed, stream: 3)
         return (0...count).map { number in
             var step = Step(processes: [
-                [command, "--stream", "\(2 + number)", "--commits", "20", "--seed", "\(seed)"]
+                command + ["--stream", "\(2 + number)", "--commits", "20", "--seed", "\(seed)"]
             ])
             if number < count { step.failure = kill(number == 0 ? 120 : 25, &random) }
             return step

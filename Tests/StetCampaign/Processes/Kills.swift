@@ -7,7 +7,10 @@ import StetTestSupport
 struct Kills: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Kills 1 to 4 writers of one store at random times, SIZE kills in all.",
-        discussion: "One store in four has sealed values, whose keys are rotated and destroyed.")
+        discussion: """
+            One store in four has sealed values, whose keys are rotated and destroyed; in another \
+            one large data that nothing refers to is removed.
+            """)
 
     @OptionGroup var options: CampaignOptions
 
@@ -24,24 +27,37 @@ struct Kills: Campaign {
                     break
                 }
             }
-            report.count(store.work == .secrets ? "stores of sealed values" : "stores")
+            report.count(store.work.names.stores)
             report.count("kills", store.killCount)
-            report.count(
-                store.work == .secrets ? "promises about sealed values" : "acknowledged commits",
-                store.log.count)
+            report.count(store.work.names.promises, store.log.count)
         }
     }
 }
 
 /// The work of the writers of a store.
 private enum KilledWork {
-    case edits, secrets
+    case edits, secrets, sweeps
 
     /// Selects the work on a store by its number.
-    init(ofStore index: Int) { self = index % 4 == 1 ? .secrets : .edits }
+    init(ofStore index: Int) { self = [.edits, .secrets, .sweeps, .edits][index % 4] }
 
     var command: String { self == .secrets ? "write-secrets" : "write" }
-    var schema: CheckedSchema { self == .secrets ? .secrets : .campaign }
+    var options: [String] { self == .sweeps ? ["--sweeps"] : [] }
+    var schema: CheckedSchema {
+        switch self {
+        case .edits: .campaign
+        case .secrets: .secrets
+        case .sweeps: .sweeps
+        }
+    }
+    /// The names of the counts of stores, and of the lines of their writers.
+    var names: (stores: String, promises: String) {
+        switch self {
+        case .edits: ("stores", "acknowledged commits")
+        case .secrets: ("stores of sealed values", "promises about sealed values")
+        case .sweeps: ("stores that are swept", "commits and trims of swept stores")
+        }
+    }
 }
 
 /// A store whose writers are killed in each round.
@@ -125,6 +141,7 @@ private final class KilledStore {
     private func writer(_ arguments: [String]) throws -> Child {
         stream += 1
         return try Child(
-            [work.command, path, "--seed", "\(seed)", "--stream", "\(stream)"] + arguments)
+            [work.command, path, "--seed", "\(seed)", "--stream", "\(stream)"] + work.options
+                + arguments)
     }
 }
