@@ -15,6 +15,8 @@ indirect enum Step: Sendable {
     /// Gives an object another key, or destroys it.
     case rotateKey(Label)
     case destroyKey(Label)
+    /// Seals the saved values of an object by its present key.
+    case sealAnew(Label)
     case refer(Relation, Label, Label?)
     case append(List, Label, Label)
     case remove(List, Label, Label)
@@ -148,6 +150,7 @@ extension Step: CustomStringConvertible {
         case .parts(let label, let parts): return "\(label).parts = \(parts)"
         case .rotateKey(let label): return "rotate the key of \(label)"
         case .destroyKey(let label): return "destroy the key of \(label)"
+        case .sealAnew(let label): return "seal the values of \(label) anew"
         case .refer(let relation, let source, let target):
             return "\(source).\(relation.property) = \(target.map(String.init) ?? "nil")"
         case .append(let list, let owner, let member):

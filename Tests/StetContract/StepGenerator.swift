@@ -39,7 +39,8 @@ struct StepGenerator {
         case 111: return chance(4) ? .trim : .save(keepsPending: false, nil)
         case 112...117: return .redact(any(scene.base), pick(Attribute.allCases)!)
         case 118...120: return .group(chance(2))
-        case 0..<78: return edit(scene)
+        case 0..<75: return edit(scene)
+        case 75...77: return keyStep(scene)
         case 78: return .rollBack
         case 79, 80: return .snapshot(below(3))
         case 81, 82: return .restore(below(3))
@@ -57,6 +58,20 @@ struct StepGenerator {
         case 98: return count > 1 || chance(4) ? .renew : .letGo
         default: return .policy(pick(Policy.allCases)!)
         }
+    }
+
+    /// Returns a change of the key of an object by which values are sealed, or a use of the present
+    /// one.
+    private mutating func keyStep(_ scene: Scene) -> Step {
+        let secrets = scene.base.objects.values.compactMap(\.secret)
+        let outdated = secrets.filter { $0.version < scene.keys.versions[$0.owner ?? -1] ?? 0 }
+        if let owner = pick(Set(outdated.compactMap(\.owner)).sorted()), !chance(3) {
+            return .sealAnew(owner)
+        }
+        guard let owner = pick(Set(secrets.compactMap(\.owner)).sorted()) else {
+            return edit(scene)
+        }
+        return chance(8) ? .destroyKey(owner) : chance(6) ? .sealAnew(owner) : .rotateKey(owner)
     }
 
     private mutating func end() -> FlightEnd {

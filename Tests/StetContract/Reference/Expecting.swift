@@ -49,7 +49,7 @@ extension Scene {
 
     private func expectedSaveOfAll(_ run: RunReference, moved: Set<Label>) -> Expected {
         let isBehind = revision < run.head
-        let touched = run.touched(since: revision)
+        let touched = run.touched(since: revision, keys)
         let (first, breaches) = now.prepared(since: base, moved: moved, keys)
         let certain = isBehind ? breaches.filter { isCertain($0, first, touched.all) } : breaches
         if !certain.isEmpty { return .refused(certain) }

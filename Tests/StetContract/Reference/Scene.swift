@@ -126,10 +126,16 @@ struct RunReference {
         groups[index] = begins ? groupCount : nil
     }
 
-    /// Returns the objects that commits after a revision have changed.
-    func touched(since revision: Int) -> Touched {
+    /// Returns the objects that commits after a revision have changed; a secret in another form is
+    /// no edit as long as both can be read.
+    func touched(since revision: Int, _ keys: Keys) -> Touched {
         let all = touched[(revision + 1)...].reduce(into: Set()) { $0.formUnion($1) }
         let (before, after) = (cells[revision], cells[head])
-        return Touched(all: all, edited: all.filter { before[$0] != after[$0] })
+        let (old, new) = (states[revision].objects, states[head].objects)
+        let edited = all.filter { label in
+            before[label] != after[label]
+                || !keys.areSame(old[label]?.secret, new[label]?.secret)
+        }
+        return Touched(all: all, edited: edited)
     }
 }

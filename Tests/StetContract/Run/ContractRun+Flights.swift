@@ -85,7 +85,7 @@ extension ContractRun {
         defer { isFlying = false }
         // An overtaken object with later edits shows its old values, and is merged with the next
         // save. That state of two revisions is not modelled.
-        let overtaken = reference.touched(since: before.revision)
+        let overtaken = reference.touched(since: before.revision, scenes[index].keys)
         for step in later where step.isMadeInFlight && overtaken.all.isDisjoint(with: step.labels) {
             try performNow(step, in: index, isInEdit: false)
         }
@@ -236,7 +236,7 @@ extension Step {
     var isMadeInFlight: Bool {
         switch self {
         case .edit, .save, .flight, .validate, .refresh, .renew, .policy, .takeBack, .trim,
-            .redact, .group:
+            .redact, .group, .sealAnew:
             false
         default: true
         }

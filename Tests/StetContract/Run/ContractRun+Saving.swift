@@ -95,7 +95,7 @@ extension ContractRun {
         scenes[index].now = before.now
         let shown = Int(stages[index].context.revision.number)
         if shown == before.revision { return }
-        let touched = reference.touched(since: before.revision)
+        let touched = reference.touched(since: before.revision, scenes[index].keys)
         guard shown == reference.head, before.edited(moved).isDisjoint(with: touched.all),
             case .world(let world, let uncertain) = before.merged(
                 onto: reference.states[shown], touched: touched, moved: moved),
@@ -208,7 +208,8 @@ extension ContractRun {
         let scene = scenes[index]
         let theirs = reference.states[reference.head]
         var merged = scene.merged(
-            onto: theirs, touched: reference.touched(since: scene.revision), moved: moved)
+            onto: theirs, touched: reference.touched(since: scene.revision, scene.keys),
+            moved: moved)
         if case .world(var world, let uncertain) = merged, world.hasDangling {
             world.letGo()
             merged = scene.policy.letsGo ? .world(world, uncertain: uncertain) : .conflict

@@ -20,7 +20,7 @@ import StetTestSupport
     /// The number of times that each outcome of a save occurred.
     private(set) var counts: [String: Int] = [:]
 
-    private let keys: KeyFile
+    let keys: KeyFile
 
     init(contexts: Int) async throws {
         let clock = Monitor(1.0)
@@ -62,6 +62,8 @@ import StetTestSupport
         guard move.step.applies(to: scenes[move.context], reference) else { return }
         if case .flight(let later, let end, let keepsPending) = move.step {
             try await fly(move.context, later, end, keepsPending)
+        } else if case .sealAnew(let label) = move.step {
+            try await sealAnew(by: label)
         } else {
             try performNow(move.step, in: move.context, isInEdit: false)
         }
@@ -123,24 +125,6 @@ import StetTestSupport
         scenes[index].keys = keys
         stages[index].context.mergePolicy = policy.mergePolicy
         try adoptRevision(index)
-    }
-
-    /// Gives an object another key, or destroys its keys, if it has one.
-    private func changeKey(of label: Label, destroys: Bool) throws {
-        guard let id = registry.ids[label], !registry.destroyed.contains(label),
-            let version = try keys.presentVersion(of: id)
-        else { return }
-        if destroys {
-            try keys.destroyKey(of: id)
-            registry.destroyed.insert(label)
-        } else {
-            try keys.rotateKey(of: id)
-        }
-        for index in scenes.indices {
-            scenes[index].keys.destroyed = registry.destroyed
-            scenes[index].keys.versions[label] = Int(version) + (destroys ? 0 : 1)
-        }
-        count(destroys ? "key destroyed" : "key rotated")
     }
 
     /// Checks that the revision of a context is a state of the store, and adopts it.
