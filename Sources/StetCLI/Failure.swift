@@ -25,6 +25,14 @@ struct Failure: Error, Hashable {
             message: error.message, advice: error.advice)
     }
 
+    /// Creates the failure of a command whose commit may have been saved, or not.
+    init(_ error: UnknownOutcomeError, path: String) {
+        self.init(
+            .inputOutputError, code: "unknownOutcome", path: path,
+            message: "It is not known whether the commit was saved: \(error.cause.message)",
+            advice: "Look for it with 'stet log' once the disk works again.")
+    }
+
     private static func exitCode(of code: StoreError.Code) -> ExitCode {
         switch code {
         case .damaged, .notAStore, .newerFormat, .invalidSchema, .modelMismatch, .journalDiverged,

@@ -86,6 +86,10 @@ struct InChildCommand: ParsableCommand {
             let failure = Failure(error)
             output.complain(failure)
             throw failure.exitCode
+        } catch let error as UnknownOutcomeError {
+            let failure = Failure(error, path: command.options.path)
+            output.complain(failure)
+            throw failure.exitCode
         }
         throw code
     }

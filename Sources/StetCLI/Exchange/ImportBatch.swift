@@ -122,11 +122,12 @@ struct ImportWork: CommitWork {
     var contention: any Error { Overtaken() }
 
     func prepare() throws -> EncodedChangeSet? {
-        try batch.store.read { reader in
+        let token = try batch.store.token(at: batch.base)
+        return try batch.store.read { reader in
             let changes = try batch.changes(reader)
             if changes.isEmpty { return nil }
             return try changes.encoded(
-                attributes: attributes, base: batch.base, token: .random(in: .min ... .max),
+                attributes: attributes, base: batch.base, token: token,
                 time: time, for: CommitPurpose(cause: .import, isUndoable: false))
         }
     }

@@ -74,7 +74,7 @@ struct DerivationWork: CommitWork {
         net.sort()
         return try net.encoded(
             attributes: CommitAttributes(label: "derive \(file.schema.entities[entity].name)"),
-            base: base, token: .random(in: .min ... .max), time: file.time(),
+            base: base, token: try file.token(at: base), time: file.time(),
             for: CommitPurpose(cause: .edit, isUndoable: false))
     }
 

@@ -113,9 +113,10 @@ extension StoreNode {
     private func commit(_ request: JournalRequest) throws {
         var attributes = CommitAttributes()
         attributes.request = request
+        let base = try file.head().revision
         let set = try ChangeSetBuilder(schema: file.schema).encoded(
-            attributes: attributes, base: try file.head().revision,
-            token: .random(in: .min ... .max), time: file.time(), for: request.purpose)
+            attributes: attributes, base: base, token: try file.token(at: base),
+            time: file.time(), for: request.purpose)
         do {
             _ = try file.commit(set)
         } catch let refusal as CommitRefusal {
