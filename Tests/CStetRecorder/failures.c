@@ -4,7 +4,7 @@
 //                     path begins so: the lock file too, and the name under which a store is made
 //   STET_FAIL_LOG     gets one line for every call on such a file: its name, its number among the
 //                     calls of that name, and "passed" or what STET_FAIL_ERROR says
-//   STET_FAIL_CALL    pwrite (pwritev too), writev, fdatasync (fsync too), ftruncate (fallocate too),
+//   STET_FAIL_CALL    write, pwrite (pwritev too), writev, fdatasync (fsync too), ftruncate (fallocate too),
 //                     mmap or open
 //   STET_FAIL_AT      the number of the call that fails, from 1; 0 for none
 //   STET_FAIL_ERROR   EIO, ENOSPC, EINTR, ENOMEM or EMFILE: nothing is done, and this is reported;
@@ -35,9 +35,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum call { PWRITE, WRITEV, FDATASYNC, FTRUNCATE, MMAP, OPEN, CALL_COUNT };
+enum call { WRITE, PWRITE, WRITEV, FDATASYNC, FTRUNCATE, MMAP, OPEN, CALL_COUNT };
 static const char *const names[CALL_COUNT] = {
-    "pwrite", "writev", "fdatasync", "ftruncate", "mmap", "open",
+    "write", "pwrite", "writev", "fdatasync", "ftruncate", "mmap", "open",
 };
 
 // What a call has to do.
@@ -82,7 +82,7 @@ __attribute__((constructor)) static void read_environment(void) {
         }
     if (failing_call == CALL_COUNT) give_up("STET_FAIL_CALL names no call that can fail");
     if (failing_action == PASS) give_up("STET_FAIL_ERROR names no error");
-    bool is_write = failing_call == PWRITE || failing_call == WRITEV;
+    bool is_write = failing_call == WRITE || failing_call == PWRITE || failing_call == WRITEV;
     if (failing_action == SHORTEN && !is_write) give_up("only a write can be short");
     // A descriptor or a mapping that is there, but is reported as missing, would only be a leak.
     bool makes_something = failing_call == MMAP || failing_call == OPEN;
@@ -157,6 +157,13 @@ static long end(enum action action, long result) {
 }
 
 // MARK: - Writes
+
+ssize_t stet_write(int fd, const void *bytes, size_t count) {
+    enum action action = begin(WRITE, is_open_on_it(fd));
+    if (action == REPORT) return report();
+    if (action == SHORTEN && count > 1) count /= 2;
+    return end(action, syscall(SYS_write, fd, bytes, count));
+}
 
 ssize_t stet_pwrite(int fd, const void *bytes, size_t count, off_t offset) {
     enum action action = begin(PWRITE, is_open_on_it(fd));

@@ -7,6 +7,7 @@
 // The system calls, which fail where the environment asks for it; see failures.c.
 #pragma GCC visibility push(hidden)
 
+ssize_t stet_write(int fd, const void *bytes, size_t count);
 ssize_t stet_pwrite(int fd, const void *bytes, size_t count, off_t offset);
 ssize_t stet_writev(int fd, const struct iovec *parts, int count);
 ssize_t stet_pwritev(int fd, const struct iovec *parts, int count, off_t offset);

@@ -238,12 +238,12 @@ __attribute__((constructor)) static void start(void) {
 
 ssize_t write(int fd, const void *bytes, size_t count) {
     bool acknowledges = fd == STDOUT_FILENO && is_recording();
-    if (!acknowledges && !is_data_file(fd)) return syscall(SYS_write, fd, bytes, count);
+    if (!acknowledges && !is_data_file(fd)) return stet_write(fd, bytes, count);
     struct iovec part = {(void *)bytes, count};
     begin_call();
-    long written = syscall(SYS_write, fd, bytes, count);
-    if (written > 0 && acknowledges) append(STET_TRACE_ACK, 0, 0, &part, (size_t)written);
-    else if (written > 0) append_write(fd, 0, &part, written, true);
+    long written = acknowledges ? syscall(SYS_write, fd, bytes, count) : stet_write(fd, bytes, count);
+    if (!acknowledges) append_write(fd, 0, &part, written, true);
+    else if (written > 0) append(STET_TRACE_ACK, 0, 0, &part, (size_t)written);
     end_call();
     return written;
 }

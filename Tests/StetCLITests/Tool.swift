@@ -25,7 +25,8 @@ enum Tool {
         private let process = Process()
         private let directory = TemporaryDirectory()
 
-        init(_ arguments: [String]) throws {
+        init(_ arguments: [String], environment: [String: String] = [:]) throws {
+            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
             process.executableURL = URL(fileURLWithPath: "\(ChildProcess.buildFolder)/stet")
             process.arguments = arguments
             process.standardOutput = try Self.handle(directory.file("output"))

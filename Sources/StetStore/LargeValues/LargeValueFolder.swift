@@ -43,7 +43,10 @@ package struct LargeValueFolder {
                 guard error.code == EEXIST else { throw error }
             }
         } catch let error as LMDBError {
-            throw StoreError(error)
+            throw failure(error.code, path, "written")
+        } catch let error as StoreError where error.path?.hasPrefix(path) == true {
+            // The read of the value has made it of an error of the draft.
+            throw failure(error.systemCode ?? EIO, path, "written")
         }
         return value.byteCount
     }
@@ -57,7 +60,7 @@ package struct LargeValueFolder {
         let path = path(of: value)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw StoreError(LMDBError(.openEnvironment, code: errno, path: path))
+            throw failure(errno, path, "read")
         }
         defer { close(descriptor) }
         let writer = try LargeValueWriter(store)
@@ -79,10 +82,20 @@ package struct LargeValueFolder {
             let count = read(descriptor, buffer.baseAddress, buffer.count)
             if count < 0, errno == EINTR { continue }
             if count < 0 {
-                throw StoreError(LMDBError(.openEnvironment, code: errno, path: path))
+                throw failure(errno, path, "read")
             }
             if count == 0 { return }
             try writer.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
+    }
+
+    /// Returns the error for a file that can't be read or written.
+    private func failure(_ code: Int32, _ path: String, _ attempt: String) -> StoreError {
+        let cause = LMDBError(.create, code: code, path: path)
+        let error = StoreError(cause)
+        return StoreError(
+            error.code, path: path,
+            message: "The file \(path) with large data can't be \(attempt): \(cause.reason).",
+            advice: error.advice, systemCode: code)
     }
 }
