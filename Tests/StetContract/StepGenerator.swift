@@ -68,7 +68,14 @@ struct StepGenerator {
         if let owner = pick(Set(outdated.compactMap(\.owner)).sorted()), !chance(3) {
             return .sealAnew(owner)
         }
-        guard let owner = pick(Set(secrets.compactMap(\.owner)).sorted()) else {
+        // A value whose object does not refer to the owner any more is rare otherwise.
+        let items = scene.base.objects.filter { $1.kind == .item && $1.secret?.owner != nil }
+        let left = items.values.filter { $0.references[.box] != $0.secret?.owner }
+        if left.isEmpty, chance(3), let item = pick(items.keys.sorted()) {
+            return .refer(.box, item, nil)
+        }
+        let owners = chance(2) && !left.isEmpty ? left.compactMap(\.secret) : secrets
+        guard let owner = pick(Set(owners.compactMap(\.owner)).sorted()) else {
             return edit(scene)
         }
         return chance(8) ? .destroyKey(owner) : chance(6) ? .sealAnew(owner) : .rotateKey(owner)
