@@ -25,12 +25,18 @@ struct Failure: Error, Hashable {
             message: error.message, advice: error.advice)
     }
 
-    /// Creates the failure of a command whose commit may have been saved, or not.
-    init(_ error: UnknownOutcomeError, path: String) {
-        self.init(
-            .inputOutputError, code: "unknownOutcome", path: path,
-            message: "It is not known whether the commit was saved: \(error.cause.message)",
-            advice: "Look for it with 'stet log' once the disk works again.")
+    /// Creates the failure of a command that ended with an error; nil for one that no store threw.
+    init?(_ error: any Error, path: String) {
+        switch error {
+        case let failure as Failure: self = failure
+        case let error as StoreError: self.init(error)
+        case let error as UnknownOutcomeError:
+            self.init(
+                .inputOutputError, code: "unknownOutcome", path: path,
+                message: "It is not known whether the commit was saved: \(error.cause.message)",
+                advice: "Look for it with 'stet log' once the disk works again.")
+        default: return nil
+        }
     }
 
     private static func exitCode(of code: StoreError.Code) -> ExitCode {

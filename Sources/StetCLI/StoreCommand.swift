@@ -75,19 +75,12 @@ struct InChildCommand: ParsableCommand {
             }
             try output.flush()
             output.noteDuration(start.duration(to: .now))
-        } catch let failure as Failure {
-            output.complain(failure)
-            throw failure.exitCode
         } catch let error as StoreError where error.code == .damaged {
             let code = try command.report(damage: Failure(error), output)
             try output.flush()
             throw code
-        } catch let error as StoreError {
-            let failure = Failure(error)
-            output.complain(failure)
-            throw failure.exitCode
-        } catch let error as UnknownOutcomeError {
-            let failure = Failure(error, path: command.options.path)
+        } catch {
+            guard let failure = Failure(error, path: command.options.path) else { throw error }
             output.complain(failure)
             throw failure.exitCode
         }

@@ -145,6 +145,25 @@ final class Report: Sendable {
     }
 }
 
+/// Runs the work of a child, which writes an error down as a line and fails.
+func reportingErrors(_ work: () throws -> Void) throws {
+    do {
+        try work()
+    } catch {
+        say("error: \(error)")
+        throw ExitCode.failure
+    }
+}
+
+/// The store of a child that writes, and the numbers that its work depends on.
+struct WriterOptions: ParsableArguments {
+    @Argument(help: "The store; it is created when it is not there.")
+    var path: String
+    @Option var seed: UInt64
+    @Option(help: "A number that no other writer of the store has had.")
+    var stream: Int
+}
+
 /// Writes a line to standard output without a buffer, so that it survives a kill.
 func say(_ line: String) {
     let bytes = Array("\(line)\n".utf8)

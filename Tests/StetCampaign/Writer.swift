@@ -11,11 +11,7 @@ struct Write: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Commits random edits, and writes \"ack REVISION TOKEN\" after each.")
 
-    @Argument(help: "The store; it is created when it is not there.")
-    var path: String
-    @Option var seed: UInt64
-    @Option(help: "A number that no other writer of the store has had.")
-    var stream: Int
+    @OptionGroup var options: WriterOptions
     @Option(help: "How many commits of each saver; endless when it is not given.")
     var commits = Int.max
     @Option(help: "The most objects that a commit steps through.")
@@ -30,10 +26,10 @@ struct Write: ParsableCommand {
     var sweeps = false
 
     func run() throws {
-        do {
+        try reportingErrors {
             var configuration = StoreFile.Configuration()
             if sweeps { configuration.time = FastClock.now }
-            let file = try StoreFile.open(at: path, schema: .campaign, configuration)
+            let file = try StoreFile.open(at: options.path, schema: .campaign, configuration)
             defer { file.close() }
             let failure = Mutex<(any Error)?>(nil)
             let savings = DispatchGroup()
@@ -47,15 +43,13 @@ struct Write: ParsableCommand {
             }
             savings.wait()
             if let failure = failure.withLock({ $0 }) { throw failure }
-        } catch {
-            say("error: \(error)")
-            throw ExitCode.failure
         }
     }
 
     private func save(_ file: StoreFile, _ saver: Int) throws {
-        var workload = Workload(seed: seed, stream: stream * 8 + saver, changeLimit: changes)
-        var random = SeededGenerator(seed: seed, stream: stream * 8 + saver)
+        var workload = Workload(
+            seed: options.seed, stream: options.stream * 8 + saver, changeLimit: changes)
+        var random = SeededGenerator(seed: options.seed, stream: options.stream * 8 + saver)
         try workload.load(file)
         var done = 0
         while done < commits {
@@ -67,7 +61,9 @@ struct Write: ParsableCommand {
                 acknowledge(commit.revision, token)
                 workload.adopt(edits, commit.revision)
                 done += 1
-                if readsLockFile { _ = try Data(contentsOf: URL(fileURLWithPath: "\(path)-lock")) }
+                if readsLockFile {
+                    _ = try Data(contentsOf: URL(fileURLWithPath: "\(options.path)-lock"))
+                }
                 if forks > 0, done % forks == 0 { forkIdleChild() }
             } catch is CommitRefusal {
                 // Another saver or process has changed the same objects.
@@ -135,13 +131,10 @@ struct CompactInPlace: ParsableCommand {
     @Argument var path: String
 
     func run() throws {
-        do {
+        try reportingErrors {
             let file = try StoreFile.open(at: path, schema: .campaign)
             _ = try file.compactInPlace()
             say("compacted")
-        } catch {
-            say("error: \(error)")
-            throw ExitCode.failure
         }
     }
 }

@@ -11,27 +11,20 @@ struct Toil: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Commits, trims, redacts, copies and compacts, at random.")
 
-    @Argument(help: "The store; it is created when it is not there.")
-    var path: String
-    @Option var seed: UInt64
-    @Option(help: "A number that no other writer of the store has had.")
-    var stream: Int
+    @OptionGroup var options: WriterOptions
     @Option var steps = 40
     @Flag(help: "Lets calls of LMDB fail.")
     var fails = false
 
     func run() throws {
-        do {
-            var toil = try Toiler(path, seed: seed, stream: stream, fails: fails)
+        try reportingErrors {
+            var toil = try Toiler(options, fails: fails)
             do {
                 for _ in 0..<steps { try toil.step() }
             } catch is StoreError {
                 // The injected failure is permanent.
             }
             toil.close()
-        } catch {
-            say("error: \(error)")
-            throw ExitCode.failure
         }
     }
 }
@@ -49,12 +42,12 @@ private struct Toiler {
     private static let copyLimit = 3
     private static let attemptLimit = 5
 
-    init(_ path: String, seed: UInt64, stream: Int, fails: Bool) throws {
-        self.path = path
-        self.stream = stream
+    init(_ options: WriterOptions, fails: Bool) throws {
+        path = options.path
+        stream = options.stream
         self.fails = fails
-        random = SeededGenerator(seed: seed, stream: stream * 8 + 7)
-        workload = Workload(seed: seed, stream: stream * 8, changeLimit: 6)
+        random = SeededGenerator(seed: options.seed, stream: stream * 8 + 7)
+        workload = Workload(seed: options.seed, stream: stream * 8, changeLimit: 6)
         file = try Self.open(path)
         try workload.load(file)
     }
@@ -215,16 +208,13 @@ struct Migrate: ParsableCommand {
     var prepares = false
 
     func run() throws {
-        do {
+        try reportingErrors {
             switch (way, prepares) {
             case (.code, true): try People.make(path)
             case (.code, false): try People.migrate(path, seed: seed)
             case (_, true): try Notebooks.make(path, count: way == .index ? 300 : 10_500)
             case (_, false): try Notebooks.migrate(path, seed: seed)
             }
-        } catch {
-            say("error: \(error)")
-            throw ExitCode.failure
         }
     }
 }

@@ -127,12 +127,9 @@ struct Post: ParsableCommand {
     @Argument var path: String
 
     func run() throws {
-        do {
+        try reportingErrors {
             let store = try Store.open(at: path, for: Notebook.self, Article.self)
             while true { try store.edit { $0.insert(Article(title: "posted")) } }
-        } catch {
-            say("error: \(error)")
-            throw ExitCode.failure
         }
     }
 }

@@ -10,22 +10,15 @@ struct WriteSecrets: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Writes sealed values, and rotates and destroys their keys, at random.")
 
-    @Argument(help: "The store; it is created, with a key file, when it is not there.")
-    var path: String
-    @Option var seed: UInt64
-    @Option(help: "A number that no other writer of the store has had.")
-    var stream: Int
+    @OptionGroup var options: WriterOptions
     @Option(help: "How many commits of values; endless when it is not given.")
     var commits = Int.max
 
     func run() throws {
-        do {
-            var writer = try SecretWriter(path, seed: seed, stream: stream)
+        try reportingErrors {
+            var writer = try SecretWriter(options)
             while writer.commitCount < commits { try writer.step() }
             writer.close()
-        } catch {
-            say("error: \(error)")
-            throw ExitCode.failure
         }
     }
 }
@@ -45,10 +38,10 @@ private struct SecretWriter {
 
     private static let articleLimit = 10
 
-    init(_ path: String, seed: UInt64, stream: Int) throws {
-        self.stream = stream
-        random = SeededGenerator(seed: seed, stream: stream)
-        (store, keys) = try Diary.open(path)
+    init(_ options: WriterOptions) throws {
+        stream = options.stream
+        random = SeededGenerator(seed: options.seed, stream: stream)
+        (store, keys) = try Diary.open(options.path)
         context = store.context(author: "campaign")
         notebooks = try context.fetch(Diary.Notebook.self).snapshots().map(\.id)
     }

@@ -190,7 +190,7 @@ struct CarryOut: ParsableCommand {
     var nextID: UInt64
 
     func run() throws {
-        do {
+        try reportingErrors {
             let operation = try JSONDecoder().decode(
                 SimulatedOperation.self, from: Data(operation.utf8))
             let store = try SimulatedStore(at: path)
@@ -200,9 +200,6 @@ struct CarryOut: ParsableCommand {
             _ = try store.carryOut(operation, now, revision, nextID: nextID)
             say("done")
             withExtendedLifetime(store) { while true { pause() } }
-        } catch {
-            say("error: \(error)")
-            throw ExitCode.failure
         }
     }
 }
