@@ -1,4 +1,5 @@
 import Stet
+import StetStore
 import StetTestSupport
 import Testing
 
@@ -79,6 +80,23 @@ private enum Other {
         let person = try #require(
             try other.context().fetch(Other.Person.self) { $0.fullName == "Byron, 7" }.first())
         #expect(person.initial == "7")
+    }
+
+    /// After a failure of the disk, the journal is asked for such a commit by this token.
+    @Test func theTokenOfACommitThatComputesHasTheMarkOfItsBase() throws {
+        let path = directory.file()
+        let plain = try Store.open(at: path, for: Plain.Person.self)
+        try plain.edit { $0.insert(Plain.Person(first: "Ada", last: "Byron")) }
+        plain.close()
+        try Store.open(at: path, for: Derived.Person.self).close()
+
+        let file = try StoreFile.open(at: path)
+        let head = try file.head().revision
+        let commit = try file.read { try $0.commit(head) }
+        #expect(commit.label == "derive Person")
+        let mark = try file.token(at: commit.envelope.base, 0)
+        #expect(mark > 0)
+        #expect(commit.id.token ^ mark < 1 << 40)
     }
 }
 
