@@ -114,11 +114,13 @@ package struct KeyRange: Sendable, Hashable {
 }
 
 extension ReadTransaction {
-    /// Calls `body` for each entry of `range` in ascending order until it returns false.
+    /// Calls `body` for each entry of `range`, in ascending or descending order, until it returns
+    /// false.
     package func scan(
-        _ table: Table, _ range: KeyRange = .all,
+        _ table: Table, _ range: KeyRange = .all, descending: Bool = false,
         _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
     ) throws {
+        if descending { return try scanBackwards(table, range, body) }
         let cursor = try cursor(in: table)
         var entry = try cursor.seek(range.lower)
         while let present = entry {
@@ -128,9 +130,8 @@ extension ReadTransaction {
         }
     }
 
-    /// Calls `body` for each entry of `range` in descending order until it returns false.
-    package func scanBackwards(
-        _ table: Table, _ range: KeyRange = .all,
+    private func scanBackwards(
+        _ table: Table, _ range: KeyRange,
         _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
     ) throws {
         let cursor = try cursor(in: table)

@@ -160,7 +160,7 @@ struct CursorTests {
             }
             #expect(seen == (1...count).map { [UInt8($0)] })
             seen = []
-            try transaction.scanBackwards(table) { key, _ in
+            try transaction.scan(table, descending: true) { key, _ in
                 seen.append(Array(key))
                 return seen.count < count
             }

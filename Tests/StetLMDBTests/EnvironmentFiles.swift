@@ -75,7 +75,7 @@ extension ReadTransaction {
 
     func entriesBackwards(in table: Table, _ range: KeyRange = .all) throws -> [KeyValue] {
         var entries: [KeyValue] = []
-        try scanBackwards(table, range) { key, value in
+        try scan(table, range, descending: true) { key, value in
             entries.append(KeyValue(Array(key), Array(value)))
             return true
         }

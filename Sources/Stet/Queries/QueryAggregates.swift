@@ -141,10 +141,18 @@ extension ObjectQuery {
     /// - Throws: `StoreError`, among them `.unreadableValue` for a value that its type cannot
     ///   represent, such as the result of a calculation that overflows.
     /// - Complexity: as `explain(analyze:)` describes; no object or snapshot is made.
+    @inlinable
     public func values<T: StoredValue>(
         of value: (M.Fields) -> QueryExpression<T>
     ) throws -> [T] {
-        try values([value(M.fields).node]) { try $0.next() }
+        try found(value).all()
+    }
+
+    @usableFromInline
+    func found<T: StoredValue>(
+        _ value: (M.Fields) -> QueryExpression<T>
+    ) throws -> FoundValues {
+        try found([value(M.fields).node])
     }
 
     /// Returns the value of an expression behind a `?` for each object, in the order of the query:
@@ -154,9 +162,8 @@ extension ObjectQuery {
     public func values<T: StoredValue>(
         of value: (M.Fields) -> QueryExpression<T>?
     ) throws -> [T?] {
-        try values([value(M.fields)?.node ?? .constant(.null)]) { found in
-            found.isNil ? nil : try found.next() as T
-        }
+        let found = try found([value(M.fields)?.node ?? .constant(.null)])
+        return try found.values.indices.map { try found.valueOrNil(at: $0) }
     }
 
     /// Returns several values of each object, in the order of the query:
@@ -168,18 +175,19 @@ extension ObjectQuery {
     ) throws -> [(repeat each T)] {
         var nodes: [QueryNode] = []
         for value in repeat each value { nodes.append(value(M.fields).node) }
-        return try values(nodes) { found in (repeat try found.next() as each T) }
+        let found = try found(nodes)
+        var place = 0
+        func next<Found: StoredValue>() throws -> Found {
+            defer { place += 1 }
+            return try found.value(at: place)
+        }
+        return try found.ids.map { _ in (repeat try next() as each T) }
     }
 
-    private func values<Result>(
-        _ nodes: [QueryNode], _ result: (inout FoundValues) throws -> Result
-    ) throws -> [Result] {
+    private func found(_ nodes: [QueryNode]) throws -> FoundValues {
         try read { run in
-            // `map` looks up the type of the result once, and not for each object.
-            try run.valuesOfPage(nodes).map { id, values in
-                var found = FoundValues(id: id, values: values, entity: M._$name)
-                return try result(&found)
-            }
+            let (ids, values) = try run.valuesOfPage(nodes)
+            return FoundValues(ids: ids, values: values, entity: M._$name)
         }
     }
 
@@ -337,27 +345,39 @@ public final class QueryGroup<M: Model>: QueryAggregates {
     }
 }
 
-/// The values of one object, which are taken one after another.
-private struct FoundValues {
-    private let id: ObjectID
-    private let values: [Value]
-    private let entity: String
-    private var taken = 0
+/// The values of the objects of a query: those of the first object, then those of the next.
+@usableFromInline
+struct FoundValues {
+    let ids: [ObjectID]
+    @usableFromInline let values: [Value]
+    let entity: String
 
-    init(id: ObjectID, values: [Value], entity: String) {
-        self.id = id
-        self.values = values
-        self.entity = entity
+    /// Returns the values of objects that have one each.
+    @inlinable
+    func all<T: StoredValue>() throws -> [T] {
+        var all: [T] = []
+        all.reserveCapacity(values.count)
+        for place in values.indices { all.append(try value(at: place)) }
+        return all
     }
 
-    var isNil: Bool { values[taken] == .null }
+    @inlinable
+    func value<T: StoredValue>(at place: Int) throws -> T {
+        guard let value = T(_value: values[place]) else { throw unreadable(place, "\(T.self)") }
+        return value
+    }
 
-    mutating func next<T: StoredValue>() throws -> T {
-        defer { taken += 1 }
-        if let value = T(_value: values[taken]) { return value }
-        throw StoreError(
+    func valueOrNil<T: StoredValue>(at place: Int) throws -> T? {
+        if case .null = values[place] { return nil }
+        return try value(at: place) as T
+    }
+
+    @usableFromInline
+    func unreadable(_ place: Int, _ type: String) -> StoreError {
+        let id = ids[place / (values.count / ids.count)]
+        return StoreError(
             .unreadableValue,
-            message: "A value of the object \(id) of \(entity) does not fit \(T.self).",
+            message: "A value of the object \(id) of \(entity) does not fit \(type).",
             advice: "Newer code has written it, or it is the result of a calculation that does not "
                 + "fit its type: '??' replaces it.")
     }

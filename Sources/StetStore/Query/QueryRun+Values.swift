@@ -67,18 +67,23 @@ extension QueryRun {
         return CoveredRows(state, index, reading: slots, keepsRows: keepsRows)
     }
 
-    /// Returns the values of nodes for each object of the page, in order.
-    package func valuesOfPage(_ nodes: [QueryNode]) throws -> [(id: ObjectID, values: [Value])] {
+    /// Returns the objects of the page, in order, and the values of nodes: those of the first
+    /// object, then those of the next.
+    package func valuesOfPage(
+        _ nodes: [QueryNode]
+    ) throws -> (ids: [ObjectID], values: [Value]) {
         let compiler = QueryCompiler(state.schema, root: query.entity)
         let operands = nodes.map(compiler.operand)
         var frame = QueryFrame(state)
-        var found: [(id: ObjectID, values: [Value])] = []
+        var ids: [ObjectID] = []
+        var values: [Value] = []
         try forEachRowOfPage(reading: nodes) { row in
             frame.root = row
-            found.append((row.id, try operands.map { try $0.value(&frame) }))
+            ids.append(row.id)
+            for operand in operands { values.append(try operand.value(&frame)) }
             return true
         }
-        return found
+        return (ids, values)
     }
 
     /// Returns the value of a node for one object.

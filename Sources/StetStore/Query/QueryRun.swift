@@ -1,5 +1,5 @@
 /// A compiled query that is run on a state.
-package struct QueryRun {
+package final class QueryRun {
     package typealias Row = QueryState.Row
 
     let state: QueryState
@@ -329,7 +329,7 @@ package struct QueryRun {
         var frame = QueryFrame(state)
         var covered = coveredRows(
             ordered.index, reading: nodes, isMet: ordered.isExact, keepsRows: keepsRows)
-        func visit(_ id: ObjectID, _ entry: StoreReader.StoredEntry?) throws -> Bool {
+        try forEachEntry(ordered, from: position) { id, entry in
             if leavesOut, overlay.ids.contains(id) { return true }
             let shown = try covered?.row(id, entry) ?? state.storedRow(query.entity, id)
             guard let row = shown else { return true }
@@ -339,11 +339,18 @@ package struct QueryRun {
             }
             return try body(row)
         }
+    }
+
+    /// Calls `body` as `StoreReader.forEachEntry` does, in the order of the query.
+    private func forEachEntry(
+        _ ordered: QueryPath.OrderedRange, from position: IndexPosition?,
+        _ body: (ObjectID, StoreReader.StoredEntry?) throws -> Bool
+    ) throws {
         if let mixed = MixedWalk(state, ordered, query.order) {
-            return try mixed.forEachEntry(from: position, visit)
+            return try mixed.forEachEntry(from: position, body)
         }
         try state.reader.forEachEntry(
             of: ordered.index, in: ordered.range, descending: query.isDescendingByID,
-            from: position, visit)
+            from: position, body)
     }
 }

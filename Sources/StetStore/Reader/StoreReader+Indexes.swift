@@ -136,14 +136,9 @@ extension StoreReader {
         let table = try file.projection.tableOfIndexes
         let entries = range.entries(from: position, descending: descending).intersection(bounds)
         var goesOn = true
-        func take(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
+        try transaction.scan(table, entries, descending: descending) { key, value in
             goesOn = try visit((key, value), of: index, in: range, descending, &alike, body)
             return goesOn
-        }
-        if descending {
-            try transaction.scanBackwards(table, entries, take)
-        } else {
-            try transaction.scan(table, entries, take)
         }
         if goesOn { _ = try alike.give(descending, body) }
     }

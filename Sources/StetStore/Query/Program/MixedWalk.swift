@@ -3,14 +3,18 @@ import StetLMDB
 /// A walk through an index in an order in which some properties ascend and others descend.
 ///
 /// Objects with equal values of the first properties, up to where the direction changes, are a
-/// group. The groups are sought one by one in their direction, and the objects of each are visited
-/// in the rest of the order.
+/// group. The groups are read in their direction, and the objects of each are visited in the rest
+/// of the order: those of a small group are kept until its end, and then visited from there; a
+/// large group is sought.
 struct MixedWalk {
     /// The properties of an index up to an end, from the previous run on, with one direction.
     private struct Run {
         let end: Int
         let isDescending: Bool
     }
+
+    /// The greatest number of objects of a small group.
+    private static let smallCount = 64
 
     private let state: QueryState
     private let ordered: QueryPath.OrderedRange
@@ -55,25 +59,30 @@ struct MixedWalk {
             rest = rest.intersection(
                 run.isDescending ? KeyRange(upper: start.upper) : KeyRange(lower: start.lower))
         }
-        while let key = try first(in: rest, run) {
+        var (goesOn, isBehindStart) = (true, position == nil)
+        while goesOn {
+            guard
+                let key = try runs.count == 2 && isBehindStart
+                    ? visitSmall(in: rest, run, &goesOn, body) : first(in: rest, run)
+            else { break }
+            isBehindStart = true
             try state.visit()
             let group = KeyRange(prefix: key.bytes)
-            let goesOn =
+            goesOn =
                 key.isTruncated
                 ? try walkAlike(group, body)
                 : try walk(
                     runs.dropFirst(), group.intersection(bounds), group == start ? position : nil,
                     body)
-            if !goesOn { return false }
             if run.isDescending {
                 rest.upper = group.lower
             } else if let upper = group.upper {
                 rest.lower = upper
             } else {
-                return true
+                break
             }
         }
-        return true
+        return goesOn
     }
 
     private func walkToEnd(
@@ -127,17 +136,69 @@ struct MixedWalk {
     /// Returns the group of the first entry of a range, or of the last one; nil without entries.
     private func first(in range: KeyRange, _ run: Run) throws -> Prefix? {
         var found: Prefix?
-        func take(_ key: UnsafeRawBufferPointer, _: UnsafeRawBufferPointer) throws -> Bool {
+        let table = try state.reader.file.projection.tableOfIndexes
+        try state.reader.transaction.scan(table, range, descending: run.isDescending) { key, _ in
             found = try prefix(of: IndexKey(key).values, run)
             return false
         }
-        let table = try state.reader.file.projection.tableOfIndexes
-        if run.isDescending {
-            try state.reader.transaction.scanBackwards(table, range, take)
-        } else {
-            try state.reader.transaction.scan(table, range, take)
-        }
         return found
+    }
+
+    /// Visits the objects of the small groups at the beginning of a range, each group in the
+    /// opposite direction, until no more are wanted; returns the group behind them.
+    ///
+    /// A group with an entry that may be truncated is not small.
+    private func visitSmall(
+        in range: KeyRange, _ run: Run, _ goesOn: inout Bool, _ body: Visit
+    ) throws -> Prefix? {
+        var small = SmallGroup()
+        var next: Prefix?
+        let table = try state.reader.file.projection.tableOfIndexes
+        try state.reader.transaction.scan(
+            table, range, descending: run.isDescending
+        ) { key, value in
+            if !small.isStart(of: key) {
+                goesOn = try visit(&small, body)
+                if !goesOn { return false }
+            }
+            let values = try IndexKey(key).values
+            if values.count == IndexKey.valuesByteLimit || small.entries.count == Self.smallCount {
+                next = try prefix(of: values, run)
+                return false
+            }
+            if small.entries.isEmpty {
+                var end = 0
+                try skip(values, at: &end, upTo: run)
+                small.start = UnsafeRawBufferPointer(
+                    rebasing: key[..<(IndexKey.numberByteCount + end)])
+            }
+            small.entries.append((key, value))
+            return true
+        }
+        if next == nil, goesOn { goesOn = try visit(&small, body) }
+        return next
+    }
+
+    /// The entries of a small group, whose memory stays valid until the end of the transaction.
+    private struct SmallGroup {
+        var entries: [StoreReader.StoredEntry] = []
+        /// The bytes with which all of them begin.
+        var start = UnsafeRawBufferPointer(start: nil, count: 0)
+
+        func isStart(of key: UnsafeRawBufferPointer) -> Bool {
+            entries.isEmpty
+                || UnsafeRawBufferPointer(rebasing: key.prefix(start.count)).order(to: start) == 0
+        }
+    }
+
+    /// Visits the objects of a group from its end on, and empties it; returns false when no more
+    /// are wanted.
+    private func visit(_ group: inout SmallGroup, _ body: Visit) throws -> Bool {
+        while let entry = group.entries.popLast() {
+            let key = try IndexKey(entry.key)
+            if ordered.range.contains(key.values), try !body(key.id, entry) { return false }
+        }
+        return true
     }
 
     /// Visits the objects whose entries begin with a truncated key, in the order of their values.
