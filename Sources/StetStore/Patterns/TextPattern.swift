@@ -83,8 +83,13 @@ struct TextPattern {
         typealias Block = SIMD16<UInt8>
         let firsts = Block(repeating: bytes[0])
         let lasts = Block(repeating: bytes[last])
+        guard end >= Block.scalarCount else {
+            return (0..<end).first { text[$0] == bytes[0] && isMatch($0) }
+        }
         var start = 0
-        while start + Block.scalarCount <= end {
+        while start < end {
+            // The last offsets are tested together, some of them again.
+            start = Swift.min(start, end - Block.scalarCount)
             let block = (base + start).loadUnaligned(as: Block.self)
             let behind = (base + start + last).loadUnaligned(as: Block.self)
             // Zero where both bytes match the pattern.
@@ -94,10 +99,6 @@ struct TextPattern {
                 where difference[place] == 0 && isMatch(start + place) { return start + place }
             }
             start += Block.scalarCount
-        }
-        while start < end {
-            if text[start] == bytes[0], isMatch(start) { return start }
-            start += 1
         }
         return nil
     }
@@ -125,6 +126,12 @@ extension SIMD16<UInt8> {
         let words = unsafeBitCast(self .== SIMD16(repeating: 0), to: SIMD2<UInt64>.self)
         return words[0] | words[1] != 0
     }
+
+    /// Whether all of the bytes are ASCII.
+    fileprivate var isASCII: Bool {
+        let words = unsafeBitCast(self, to: SIMD2<UInt64>.self)
+        return (words[0] | words[1]) & 0x8080_8080_8080_8080 == 0
+    }
 }
 
 extension UnsafeRawBufferPointer {
@@ -135,20 +142,23 @@ extension UnsafeRawBufferPointer {
         guard let source = baseAddress, let target = folded.baseAddress else { return true }
         typealias Block = SIMD16<UInt8>
         let span = isCaseFolded ? UInt8(26) : 0
+        guard count >= Block.scalarCount else {
+            for (place, byte) in enumerated() {
+                if byte >= 0x80 { return false }
+                folded[place] = byte &- 0x41 < span ? byte | 0x20 : byte
+            }
+            return true
+        }
         var start = 0
-        while start + Block.scalarCount <= count {
+        while start < count {
+            // The last bytes are copied together, some of them again.
+            start = Swift.min(start, count - Block.scalarCount)
             let block = (source + start).loadUnaligned(as: Block.self)
-            if block.max() >= 0x80 { return false }
+            if !block.isASCII { return false }
             let isCapital = (block &- 0x41) .< Block(repeating: span)
             (target + start).storeBytes(
                 of: block.replacing(with: block | 0x20, where: isCapital), as: Block.self)
             start += Block.scalarCount
-        }
-        while start < count {
-            let byte = self[start]
-            if byte >= 0x80 { return false }
-            folded[start] = byte &- 0x41 < span ? byte | 0x20 : byte
-            start += 1
         }
         return true
     }

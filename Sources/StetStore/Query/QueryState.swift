@@ -39,13 +39,39 @@ package final class QueryState {
     package struct Row {
         package let id: ObjectID
         package let revision: Revision
-        let reader: RecordReader
+        package let body: UnsafeRawBufferPointer
+        private let propertyCount: Int
 
-        package var body: UnsafeRawBufferPointer { reader.body }
+        /// - Throws: `DecodingFailure` when the body is too short for the number of properties.
+        @inline(__always)
+        init(
+            id: ObjectID, revision: Revision, body: UnsafeRawBufferPointer, propertyCount: Int
+        ) throws(DecodingFailure) {
+            _ = try RecordReader(body: body, propertyCount: propertyCount)
+            self.init(checked: body, propertyCount: propertyCount, id: id, revision: revision)
+        }
+
+        private init(
+            checked body: UnsafeRawBufferPointer, propertyCount: Int, id: ObjectID,
+            revision: Revision
+        ) {
+            self.id = id
+            self.revision = revision
+            self.body = body
+            self.propertyCount = propertyCount
+        }
 
         /// A row without an object.
         static var none: Row {
-            Row(id: .none, revision: .zero, reader: RecordReader.empty)
+            Row(
+                checked: UnsafeRawBufferPointer(start: nil, count: 0), propertyCount: 0, id: .none,
+                revision: .zero)
+        }
+
+        /// A reader of the values, made for each use: a smaller row is copied faster.
+        @inline(__always)
+        var reader: RecordReader {
+            RecordReader(checked: body, propertyCount: propertyCount)
         }
     }
 
@@ -173,9 +199,7 @@ package final class QueryState {
         _ id: ObjectID, _ revision: Revision, _ body: UnsafeRawBufferPointer, _ entity: EntityNumber
     ) throws -> Row {
         let count = self.entity(entity).properties.count
-        return Row(
-            id: id, revision: revision,
-            reader: try RecordReader(body: body, propertyCount: count))
+        return try Row(id: id, revision: revision, body: body, propertyCount: count)
     }
 
     private func keep(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
@@ -315,9 +339,8 @@ package final class QueryState {
         guard header.revision <= layout.revision, header.schemaRevision == layout.recordRevision
         else { return try row(layout.entity, id, header, stored) }
         if header.isTombstone { return nil }
-        return Row(
-            id: id, revision: header.revision,
-            reader: try RecordReader(body: stored, propertyCount: layout.propertyCount))
+        return try Row(
+            id: id, revision: header.revision, body: stored, propertyCount: layout.propertyCount)
     }
 
     private func seek(_ id: ObjectID, _ cursor: borrowing Cursor) throws -> Cursor.Entry? {

@@ -175,13 +175,13 @@ public struct RecordReader {
     }
 
     /// Returns whether the property has no value.
-    @inlinable
+    @inlinable @inline(__always)
     public func isNull(slot: Slot) -> Bool {
         base.load(fromByteOffset: slot.index / 8, as: UInt8.self) & 1 << UInt8(slot.index % 8) != 0
     }
 
     /// Returns the 8 bytes of a slot.
-    @inlinable
+    @inlinable @inline(__always)
     public func word(slot: Slot) -> UInt64 {
         UInt64(
             littleEndian: base.loadUnaligned(
@@ -189,7 +189,7 @@ public struct RecordReader {
     }
 
     /// Returns the bytes that a slot points to; each value of a body may be read once.
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func bytes(slot: Slot) -> UnsafeRawBufferPointer {
         let word = word(slot: slot)
         let offset = RecordLayout.offset(word)
@@ -204,22 +204,6 @@ public struct RecordReader {
 
     @usableFromInline
     mutating func markDamaged() { foundDamage = true }
-
-    /// A reader without bytes.
-    static var empty: RecordReader {
-        RecordReader(base: UnsafeRawPointer(bitPattern: 8)!, byteCount: 0)
-    }
-
-    private init(base: UnsafeRawPointer, byteCount: Int) {
-        self.base = base
-        self.byteCount = byteCount
-        slots = 0
-        foundDamage = false
-        remainingByteCount = 0
-    }
-
-    /// All bytes of the body.
-    var body: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: byteCount) }
 
     /// Returns whether a string is known to be in normal form C.
     func isNormalized(slot: Slot) -> Bool { word(slot: slot) >> 63 != 0 }

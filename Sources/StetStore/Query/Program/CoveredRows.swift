@@ -7,7 +7,6 @@ import StetLMDB
 /// ASCII, 0, NaN, and values that do not fit the entry; and where an entry has no checksum.
 struct CoveredRows: ~Copyable {
     private let state: QueryState
-    private let entity: EntityNumber
     private let propertyCount: Int
     private let parts: [(slot: Slot, type: ValueType)]
     private let keepsRows: Bool
@@ -30,7 +29,6 @@ struct CoveredRows: ~Copyable {
         else { return nil }
         self.state = state
         self.keepsRows = keepsRows
-        entity = index.entity
         propertyCount = properties.count
         parts = index.index.parts.map { ($0.slot, properties[$0.slot].type.widest) }
     }
@@ -55,6 +53,8 @@ struct CoveredRows: ~Copyable {
         }
         try state.visit()
         let body = writer.buffer.bytes
-        return try state.row(id, .zero, keepsRows ? state.keep(body) : body, entity)
+        return try QueryState.Row(
+            id: id, revision: .zero, body: keepsRows ? state.keep(body) : body,
+            propertyCount: propertyCount)
     }
 }

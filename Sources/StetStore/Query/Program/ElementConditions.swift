@@ -13,10 +13,11 @@ struct ElementConditions: TestedList {
             case .bytes(let bytes)? = try owner.cell(array.slot, array.type)
         else { return }
         for element in try ElementBodies(bytes) {
-            let reader = try RecordReader(body: element, propertyCount: memberCount)
             // An element belongs to its owner, and is tested as members are.
             frame.members.append(
-                QueryState.Row(id: owner.id, revision: owner.revision, reader: reader))
+                try QueryState.Row(
+                    id: owner.id, revision: owner.revision, body: element,
+                    propertyCount: memberCount))
             defer { frame.members.removeLast() }
             let isMet = try condition.test(&frame)
             guard try body(isMet, isMet ? value?.value(&frame) ?? .null : .null) else { return }

@@ -12,9 +12,9 @@ struct IndexMembership {
     /// Returns whether an object has an entry.
     func contains(_ id: ObjectID, _ body: RecordBody) throws -> Bool {
         guard let condition else { return true }
-        let reader = try RecordReader(
-            body: body.bytes, propertyCount: body.entity.properties.count)
-        var frame = QueryFrame(alone: QueryState.Row(id: id, revision: .zero, reader: reader))
+        let row = try QueryState.Row(
+            id: id, revision: .zero, body: body.bytes, propertyCount: body.entity.properties.count)
+        var frame = QueryFrame(alone: row)
         return try condition.test(&frame)
     }
 
