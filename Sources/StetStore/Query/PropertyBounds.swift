@@ -181,6 +181,7 @@ struct PropertyBounds {
     private func distinct(_ values: [Value]) -> [Value] { Self.distinct(values, folding) }
 
     private static func distinct(_ values: [Value], _ folding: TextFolding) -> [Value] {
+        if values.count == 1 { return values[0].isNaN ? [] : values }
         var keys: Set<[UInt8]> = []
         return values.filter { value in
             guard !value.isNaN, let key = OrderedKey([value.folded(folding)], byteLimit: .max)

@@ -24,8 +24,8 @@ indirect enum QueryPath {
     struct IndexPath {
         let index: NumberedIndex
         let ranges: [IndexRange]
-        /// A description of the ranges in words.
-        let text: String
+        /// The bounds that the condition sets for the first properties.
+        let bounds: [PropertyBounds]
         /// True when an object is in the ranges exactly if it satisfies the whole condition.
         var isExact: Bool
     }

@@ -60,7 +60,7 @@ struct QueryPlanner {
     private func indexPath(_ index: NumberedIndex) throws -> QueryPath.IndexPath? {
         guard var covered = conjuncts(metIn: index) else { return nil }
         var prefixes: [[Value]] = [[]]
-        var words: [String] = []
+        var used: [PropertyBounds] = []
         var isExact = true
         var ranges: [IndexRange]?
         for part in index.index.parts {
@@ -76,17 +76,13 @@ struct QueryPlanner {
             }
             isExact = isExact && bound.isExact && bound.folding == part.folding
             covered.formUnion(bound.conjuncts)
-            words.append(bound.description(in: schema.entities[entity]))
+            used.append(bound)
             if ranges != nil { break }
         }
-        if words.isEmpty {
-            if index.index.condition == nil { return nil }
-            words = ["all"]
-        }
+        if used.isEmpty, index.index.condition == nil { return nil }
         return QueryPath.IndexPath(
             index: index, ranges: try ranges ?? prefixes.map { try IndexRange(index, $0) },
-            text: words.joined(separator: " and "),
-            isExact: isExact && covered.count == conjuncts.count)
+            bounds: used, isExact: isExact && covered.count == conjuncts.count)
     }
 
     /// Returns the places of the conjuncts that all objects in an index satisfy; nil when objects

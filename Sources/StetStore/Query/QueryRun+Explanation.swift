@@ -69,7 +69,8 @@ extension QueryRun {
         switch path {
         case .ids: return "look up by id"
         case .index(let path):
-            return "\(path.index.index.description(in: entity)): \(path.text)"
+            let bounds = path.bounds.map { $0.description(in: entity) }.joined(separator: " and ")
+            return "\(path.index.index.description(in: entity)): \(bounds.isEmpty ? "all" : bounds)"
         case .references(let slot, let targets, _):
             let name = entity.properties[slot].name
             let which = targets.count == 1 ? "\(targets[0])" : "one of \(targets.count)"

@@ -41,11 +41,16 @@ package final class QueryRun {
             else { return conjunct }
             var query = StoreQuery(entity: target, inner)
             query.limit = most + 1
-            guard try query.hasPath(state.schema) else { return conjunct }
-            let targets = try QueryRun(state, query).rows()
+            let run = try QueryRun(state, query)
+            guard try !run.planner.paths().isEmpty else { return conjunct }
+            var targets: [Value] = []
+            try run.forEachMatchingID { id in
+                targets.append(.reference(id))
+                return targets.count <= most
+            }
             if targets.count > most { return conjunct }
             isChanged = true
-            return .isIn(.property(.root, slot: slot), targets.map { .reference($0.id) })
+            return .isIn(.property(.root, slot: slot), targets)
         }
         return isChanged ? .all(conjuncts) : condition
     }
@@ -70,8 +75,10 @@ package final class QueryRun {
     func access(isCount: Bool = false) throws -> Access {
         if planner.isImpossible { return .nothing }
         let recordCount = try state.reader.recordCount(ofEntity: query.entity)
-        var paths = try planner.paths()
         let isFarBehind = try state.isFarBehind(recordCount: recordCount)
+        let ordered = isFarBehind ? nil : try orderedIndex()
+        if !isCount, let ordered, ordered.isWhole { return .ordered(ordered) }
+        var paths = try planner.paths()
         if isFarBehind { paths.removeAll(where: \.asksLastCommit) }
         if !state.isOfLastCommit { paths.removeAll(where: \.countsMembers) }
         if isCount {
@@ -82,8 +89,6 @@ package final class QueryRun {
             return .ids(try found.ids(state, query.entity, limit: .max).ids, found, others: [])
         }
         if !isCount, let access = try mostMembers() { return access }
-        let ordered = isFarBehind ? nil : try orderedIndex()
-        if !isCount, let ordered, ordered.isWhole { return .ordered(ordered) }
         // Above this count, scanning everything, or walking in order up to the limit, is cheaper.
         let most =
             ordered == nil ? most(of: recordCount) : min(query.end, recordCount) * 4 + 64

@@ -34,7 +34,7 @@ struct CoveredRowsTests {
             let view = QueryState.View(
                 WorkingState(library.file.schema, at: try reader.head().revision))
             let run = try QueryRun(QueryState(reader, view), query)
-            let page = try run.valuesOfPage([.property(.root, slot: slot)]).flatMap(\.values)
+            let page = try run.valuesOfPage([.property(.root, slot: slot)]).values
             var all: [Value] = []
             query.order = []
             try QueryRun(QueryState(reader, view), query)
@@ -147,7 +147,7 @@ struct CoveredRowsTests {
             let view = QueryState.View(
                 WorkingState(library.file.schema, at: try reader.head().revision))
             return try QueryRun(QueryState(reader, view), query)
-                .valuesOfPage([.property(.root, slot: slot)]).flatMap(\.values)
+                .valuesOfPage([.property(.root, slot: slot)]).values
         }
     }
 }
