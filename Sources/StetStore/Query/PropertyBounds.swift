@@ -162,14 +162,15 @@ struct PropertyBounds {
             prefix = prefix ?? other.prefix
             return
         }
-        if let bound = other.lower, lower.map({ bound.isTighter(than: $0, isLower: true) }) ?? true
-        {
-            lower = bound
-        }
-        if let bound = other.upper, upper.map({ bound.isTighter(than: $0, isLower: false) }) ?? true
-        {
-            upper = bound
-        }
+        lower = tighter(lower, other.lower, isLower: true)
+        upper = tighter(upper, other.upper, isLower: false)
+    }
+
+    private func tighter(
+        _ own: IndexRange.Bound?, _ other: IndexRange.Bound?, isLower: Bool
+    ) -> IndexRange.Bound? {
+        guard let own, let other else { return own ?? other }
+        return other.isTighter(than: own, folding, isLower: isLower) ? other : own
     }
 
     /// Returns the values that an index with this part distinguishes.
@@ -257,9 +258,11 @@ extension IndexRange.Bound {
         return false
     }
 
-    fileprivate func isTighter(than other: Self, isLower: Bool) -> Bool {
-        guard let one = OrderedKey([value], byteLimit: .max)?.bytes,
-            let two = OrderedKey([other.value], byteLimit: .max)?.bytes
+    fileprivate func isTighter(
+        than other: Self, _ folding: TextFolding, isLower: Bool
+    ) -> Bool {
+        guard let one = OrderedKey([value.folded(folding)], byteLimit: .max)?.bytes,
+            let two = OrderedKey([other.value.folded(folding)], byteLimit: .max)?.bytes
         else { return false }
         if one == two { return !isIncluded }
         return one.lexicographicallyPrecedes(two) != isLower
