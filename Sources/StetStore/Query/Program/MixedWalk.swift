@@ -59,13 +59,12 @@ struct MixedWalk {
             rest = rest.intersection(
                 run.isDescending ? KeyRange(upper: start.upper) : KeyRange(lower: start.lower))
         }
-        var (goesOn, isBehindStart) = (true, position == nil)
+        var goesOn = true
         while goesOn {
             guard
-                let key = try runs.count == 2 && isBehindStart
+                let key = try runs.count == 2
                     ? visitSmall(in: rest, run, &goesOn, body) : first(in: rest, run)
             else { break }
-            isBehindStart = true
             try state.visit()
             let group = KeyRange(prefix: key.bytes)
             goesOn =
