@@ -2,22 +2,28 @@ import StetStore
 
 /// The objects of one entity that are alive in a context, by id.
 ///
-/// It does not retain them.
+/// It does not retain them, and reads their ids where they are: an object must have its id while it
+/// is in the map.
 ///
-/// Open addressing with linear probing in one block of memory: an insert costs a few nanoseconds,
-/// where a `Dictionary` takes about sixty.
+/// Open addressing with linear probing in one block of memory, of 8 bytes for each slot: an insert
+/// costs a few nanoseconds, where a `Dictionary` takes about sixty.
 struct IdentityMap: ~Copyable {
-    private struct Slot {
-        var id: ObjectID
-        var object: UnsafeRawPointer?
+    /// A slot: 0 when it is empty, 1 after its object was removed, otherwise the object's address,
+    /// and above it 16 bits of its id's hash, the lowest of which is always 1.
+    private typealias Slot = UInt64
 
-        /// Returns whether the slot has an id; `==`, which is in another module, would be a call.
-        func has(_ id: ObjectID) -> Bool { self.id.low == id.low && self.id.high == id.high }
-    }
+    private static let empty: Slot = 0
+    /// Stands in the middle of a cluster only: before an empty slot there is always an object.
+    private static let removed: Slot = 1
+    private static let addressBitCount = 48
 
     private var slots: UnsafeMutablePointer<Slot>
     private var mask: Int
     private(set) var count = 0
+    /// The number of slots that are not empty.
+    private var usedCount = 0
+    /// Where an object has its id; nil before the first insertion.
+    var idOffset: Int?
     /// False while neighbouring ids share a run of slots; see `start(_:)`.
     private(set) var isScattered = false
     /// The probe length above which the ids are considered unsuited to runs.
@@ -27,7 +33,8 @@ struct IdentityMap: ~Copyable {
     nonisolated(unsafe) private static let noSlots = allocate(1)
     private static let smallestCapacity = 16
 
-    init() {
+    init(idOffset: Int? = nil) {
+        self.idOffset = idOffset
         slots = Self.noSlots
         mask = 0
     }
@@ -40,7 +47,7 @@ struct IdentityMap: ~Copyable {
 
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Slot> {
         let slots = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
-        slots.initialize(repeating: Slot(id: .none, object: nil), count: capacity)
+        slots.initialize(repeating: empty, count: capacity)
         return slots
     }
 
@@ -60,10 +67,35 @@ struct IdentityMap: ~Copyable {
         return Int(truncatingIfNeeded: run << 3 | id.low >> 30 & 7) & mask
     }
 
+    /// Returns the upper bits of an id's slot.
+    @inline(__always)
+    private func tag(_ id: ObjectID) -> Slot {
+        ((id.low ^ id.high) &* 0xD6E8_FEB8_6659_FD93) >> Self.addressBitCount | 1
+    }
+
+    private func object(_ slot: Slot) -> UnsafeRawPointer {
+        // Not nil: a slot with an object has an address.
+        UnsafeRawPointer(bitPattern: UInt(slot & (1 << Self.addressBitCount - 1)))!
+    }
+
+    private func id(_ object: UnsafeRawPointer) -> ObjectID {
+        object.loadUnaligned(fromByteOffset: idOffset ?? 0, as: ObjectID.self)
+    }
+
+    /// Returns whether a slot is that of an object with an id.
+    @inline(__always)
+    private func has(_ slot: Slot, _ id: ObjectID, _ tag: Slot) -> Bool {
+        guard slot >> Self.addressBitCount == tag else { return false }
+        let own = self.id(object(slot))
+        // `==`, which is in another module, would be a call.
+        return own.low == id.low && own.high == id.high
+    }
+
     subscript(_ id: ObjectID) -> UnsafeRawPointer? {
+        let tag = tag(id)
         var index = start(id)
-        while let object = slots[index].object {
-            if slots[index].has(id) { return object }
+        while slots[index] != Self.empty {
+            if has(slots[index], id, tag) { return object(slots[index]) }
             index = (index + 1) & mask
         }
         return nil
@@ -71,28 +103,25 @@ struct IdentityMap: ~Copyable {
 
     /// Inserts an object; returns the object that already has the id, which then stays.
     mutating func insert(_ id: ObjectID, _ object: UnsafeRawPointer) -> UnsafeRawPointer? {
-        if (count + 1) * 4 > (mask + 1) * 3 { grow(to: max((mask + 1) * 2, Self.smallestCapacity)) }
-        if let present = place(id, object) { return present }
-        count += 1
-        return nil
-    }
-
-    @discardableResult
-    private mutating func place(
-        _ id: ObjectID, _ object: UnsafeRawPointer
-    ) -> UnsafeRawPointer? {
+        if (usedCount + 1) * 4 > (mask + 1) * 3 { makeRoom() }
+        let tag = tag(id)
         var index = start(id)
+        var free: Int?
         var probes = 0
-        while let present = slots[index].object {
-            if slots[index].has(id) { return present }
+        while slots[index] != Self.empty {
+            if has(slots[index], id, tag) { return self.object(slots[index]) }
+            if slots[index] == Self.removed { free = free ?? index }
             index = (index + 1) & mask
             probes += 1
         }
-        slots[index] = Slot(id: id, object: object)
-        if probes > Self.probeLimit, !isScattered {
-            isScattered = true
-            grow(to: mask + 1)
-        }
+        let address = Slot(UInt(bitPattern: object))
+        trap(
+            unless: address >> Self.addressBitCount == 0,
+            "An object is at \(object), above the \(Self.addressBitCount) bits of an address.")
+        if free == nil { usedCount += 1 }
+        slots[free ?? index] = tag << Self.addressBitCount | address
+        count += 1
+        if probes > Self.probeLimit { scatter() }
         return nil
     }
 
@@ -100,43 +129,62 @@ struct IdentityMap: ~Copyable {
     mutating func reserve(_ expected: Int) {
         var capacity = max(mask + 1, Self.smallestCapacity)
         while expected * 4 > capacity * 3 { capacity *= 2 }
-        if capacity > mask + 1 { grow(to: capacity) }
+        if capacity > mask + 1 { move(to: capacity) }
     }
 
-    private mutating func grow(to capacity: Int) {
+    /// Doubles the capacity, unless removed objects take most of it.
+    private mutating func makeRoom() {
+        let capacity = mask + 1
+        move(to: max(count * 2 < capacity ? capacity : capacity * 2, Self.smallestCapacity))
+    }
+
+    private mutating func scatter() {
+        if isScattered { return }
+        isScattered = true
+        move(to: mask + 1)
+    }
+
+    private mutating func move(to capacity: Int) {
         let old = slots
         let oldCount = mask + 1
         slots = Self.allocate(capacity)
         mask = capacity - 1
-        for index in 0..<oldCount {
-            if let object = old[index].object { place(old[index].id, object) }
+        usedCount = count
+        var longest = 0
+        for place in 0..<oldCount where old[place] > Self.removed {
+            var index = start(id(object(old[place])))
+            var probes = 0
+            while slots[index] != Self.empty {
+                index = (index + 1) & mask
+                probes += 1
+            }
+            slots[index] = old[place]
+            longest = max(longest, probes)
         }
         deallocate(old)
+        if longest > Self.probeLimit { scatter() }
     }
 
     /// Removes an id; does nothing when the id is absent.
     mutating func remove(_ id: ObjectID) {
-        var hole = start(id)
-        while slots[hole].object != nil, !slots[hole].has(id) { hole = (hole + 1) & mask }
-        guard slots[hole].object != nil else { return }
-        count -= 1
-        // Moves later entries up, so that no probe ends at the hole.
-        var next = (hole + 1) & mask
-        while slots[next].object != nil {
-            let home = start(slots[next].id)
-            if (next &- home) & mask >= (next &- hole) & mask {
-                slots[hole] = slots[next]
-                hole = next
-            }
-            next = (next + 1) & mask
+        let tag = tag(id)
+        var index = start(id)
+        while !has(slots[index], id, tag) {
+            if slots[index] == Self.empty { return }
+            index = (index + 1) & mask
         }
-        slots[hole].object = nil
+        count -= 1
+        slots[index] = Self.removed
+        guard slots[(index + 1) & mask] == Self.empty else { return }
+        while slots[index] == Self.removed {
+            slots[index] = Self.empty
+            usedCount -= 1
+            index = (index - 1) & mask
+        }
     }
 
     func forEach(_ body: (UnsafeRawPointer) -> Void) {
         if count == 0 { return }
-        for index in 0...mask {
-            if let object = slots[index].object { body(object) }
-        }
+        for index in 0...mask where slots[index] > Self.removed { body(object(slots[index])) }
     }
 }

@@ -41,14 +41,31 @@ public final class _ObjectTable {
 
     /// Inserts an object; returns false when another object has its id.
     func insert<M: Model>(_ object: M) -> Bool {
-        map.insert(object.id, Unmanaged.passUnretained(object).toOpaque()) == nil
+        insert(object.id, Unmanaged.passUnretained(object).toOpaque()) == nil
     }
 
     /// Inserts an object that was made from its record; returns the one that is already alive, if
     /// any.
     @usableFromInline
     func insert(_ id: ObjectID, _ object: UnsafeMutableRawPointer) -> UnsafeRawPointer? {
-        map.insert(id, object)
+        if map.idOffset == nil { map.idOffset = idOffset(in: object, id) }
+        return map.insert(id, object)
+    }
+
+    /// Returns where an object, and so each object of its class, has its id.
+    private func idOffset(in object: UnsafeMutableRawPointer, _ id: ObjectID) -> Int {
+        func find<M: Model>(_ type: M.Type) -> Int {
+            let model = Unmanaged<M>.fromOpaque(object).takeUnretainedValue()
+            return model._$inState { state in
+                withUnsafeMutablePointer(to: &state.id) { UnsafeMutableRawPointer($0) - object }
+            }
+        }
+        let offset = find(modelType)
+        trap(
+            unless: (0..<1 << 16).contains(offset)
+                && object.loadUnaligned(fromByteOffset: offset, as: ObjectID.self) == id,
+            "An object of \(modelType) does not contain its state.")
+        return offset
     }
 
     /// Returns the address of the live object with an id.

@@ -6,28 +6,82 @@ import Testing
 @testable import Stet
 
 @Suite struct IdentityMapTests {
+    /// What the map takes for objects: memory in which ids are, at an offset.
+    private final class Objects {
+        static let idOffset = 16
+        private let memory: UnsafeMutableRawPointer
+
+        init(_ ids: [ObjectID]) {
+            memory = .allocate(byteCount: max(ids.count, 1) * 32, alignment: 16)
+            for (number, id) in ids.enumerated() {
+                memory.storeBytes(
+                    of: id, toByteOffset: number * 32 + Self.idOffset, as: ObjectID.self)
+            }
+        }
+
+        deinit { memory.deallocate() }
+
+        subscript(_ number: Int) -> UnsafeRawPointer { UnsafeRawPointer(memory + number * 32) }
+    }
+
     /// Random inserts, removals and look-ups against a dictionary.
-    private func compare(_ ids: [ObjectID], seed: UInt64) -> (matches: Bool, isScattered: Bool) {
+    ///
+    /// - Parameter removals: of ten inserts, how many are followed by a removal.
+    private func compare(
+        _ ids: [ObjectID], seed: UInt64, removals: Int = 3
+    ) -> (matches: Bool, isScattered: Bool) {
         var generator = SeededGenerator(seed: seed)
-        var map = IdentityMap()
+        var map = IdentityMap(idOffset: Objects.idOffset)
+        let objects = Objects(ids)
         var model: [ObjectID: UnsafeRawPointer] = [:]
         for (number, id) in ids.enumerated() {
-            let pointer = UnsafeRawPointer(bitPattern: (number + 1) * 16)!
-            #expect(map.insert(id, pointer) == nil)
-            model[id] = pointer
-            if Int.random(in: 0..<3, using: &generator) == 0 {
-                let other = ids[Int.random(in: 0...number, using: &generator)]
+            #expect(map.insert(id, objects[number]) == nil)
+            #expect(map.insert(id, objects[0]) == objects[number])
+            model[id] = objects[number]
+            if Int.random(in: 0..<10, using: &generator) < removals {
+                let oldest = removals < 8 ? 0 : max(number - 20, 0)
+                let other = ids[Int.random(in: oldest...number, using: &generator)]
                 map.remove(other)
                 model[other] = nil
             }
         }
         let finds = ids.allSatisfy { map[$0] == model[$0] }
-        var seen = 0
-        map.forEach { _ in seen += 1 }
-        return (
-            finds && map.count == model.count && seen == model.count && map[ObjectID()] == nil,
-            map.isScattered
-        )
+        var seen: Set<UnsafeRawPointer> = []
+        map.forEach { seen.insert($0) }
+        let areAll = map.count == model.count && seen == Set(model.values)
+        for id in ids.shuffled(using: &generator) { map.remove(id) }
+        let isEmpty = map.count == 0 && ids.allSatisfy { map[$0] == nil }
+        return (finds && areAll && isEmpty && map[ObjectID()] == nil, map.isScattered)
+    }
+
+    @Test func slotsOfRemovedObjectsAreUsedAgain() {
+        let ids = (0..<50_000).map { _ in ObjectID() }
+        let (matches, isScattered) = compare(ids, seed: 5, removals: 10)
+        #expect(matches)
+        #expect(!isScattered)
+    }
+
+    @Test func idsWithEqualHashesAreToldApart() {
+        var map = IdentityMap(idOffset: Objects.idOffset)
+        // Halves whose exclusive or is the same have the same hash.
+        let ids = (0..<40).map { ObjectID(high: UInt64($0), low: UInt64($0) ^ 0xFF00) }
+        let objects = Objects(ids)
+        for number in ids.indices { #expect(map.insert(ids[number], objects[number]) == nil) }
+        for number in ids.indices { #expect(map[ids[number]] == objects[number]) }
+        for number in ids.indices.dropFirst(20) { map.remove(ids[number]) }
+        for number in ids.indices {
+            #expect(map[ids[number]] == (number < 20 ? objects[number] : nil))
+        }
+    }
+
+    @Test func theReservedCapacityKeepsWhatIsThere() {
+        var map = IdentityMap(idOffset: Objects.idOffset)
+        let ids = (0..<100).map { _ in ObjectID() }
+        let objects = Objects(ids)
+        for number in 0..<50 { #expect(map.insert(ids[number], objects[number]) == nil) }
+        map.reserve(10_000)
+        for number in 50..<100 { #expect(map.insert(ids[number], objects[number]) == nil) }
+        #expect(ids.indices.allSatisfy { map[ids[$0]] == objects[$0] })
     }
 
     @Test func idsOfThisProcessAreFoundAndStayInRuns() {
