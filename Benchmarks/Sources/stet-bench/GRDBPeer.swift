@@ -162,6 +162,19 @@ final class GRDBPeer: Peer {
         }
     }
 
+    func fetchValues() throws -> Totals {
+        try pool.read { database in
+            var totals = Totals()
+            let rows = try Row.fetchCursor(database, sql: "SELECT title, rating FROM article")
+            while let row = try rows.next() {
+                let title: String = row[0]
+                totals.add(title: title)
+                totals.ratingSum += row[1]
+            }
+            return totals
+        }
+    }
+
     func update(_ positions: [Int], to range: Range<Int>) throws {
         try pool.write { database in
             if kind.contains(.undo) { lastUpdate = try nextOfUndoLog(database) }

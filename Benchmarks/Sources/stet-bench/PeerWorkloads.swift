@@ -113,7 +113,8 @@ struct PeerWorkloads {
         case .insertBy64: options.commitsBy64
         case .update: options.changedCount
         case .undo: options.undoneCount
-        case .readInOneScope, .readInScopes, .sorted, .search, .walk, .fetchAll, .open, .delete: 0
+        case .readInOneScope, .readInScopes, .sorted, .search, .walk, .open, .delete: 0
+        case .fetchAll, .fetchSnapshots, .fetchValues: 0
         }
     }
 
@@ -212,9 +213,16 @@ struct PeerWorkloads {
             let time = try clock.measure { totals = try peer.walk() }
             try expectEqual(totals, expected.totals.ofTitles, "what the walk read")
             return rate(totals.count, time)
-        case .fetchAll:
+        case .fetchAll, .fetchSnapshots, .fetchValues:
             var totals = Totals()
-            let time = try clock.measure { totals = try peer.fetchAll() }
+            let time = try clock.measure {
+                totals =
+                    switch workload {
+                    case .fetchSnapshots: try peer.fetchSnapshots()
+                    case .fetchValues: try peer.fetchValues()
+                    default: try peer.fetchAll()
+                    }
+            }
             try expectEqual(totals, expected.totals.ofTwoProperties, "what was fetched")
             return rate(totals.count, time)
         case .sorted:
@@ -318,7 +326,7 @@ private struct Expected {
     init(_ workload: Workload, _ stored: [Sample?]) {
         let samples = stored.compactMap(\.self)
         switch workload {
-        case .walk, .fetchAll: totals = Totals(samples)
+        case .walk, .fetchAll, .fetchSnapshots, .fetchValues: totals = Totals(samples)
         case .search:
             totals = Totals(samples)
             count = samples.count { $0.body.contains(Self.text) }

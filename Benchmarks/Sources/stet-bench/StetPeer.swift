@@ -97,6 +97,21 @@ final class StetPeer: Peer {
         }
     }
 
+    func fetchSnapshots() throws -> Totals {
+        try store.context().fetch(Article.self).snapshots().reduce(into: Totals()) {
+            $0.add(title: $1.title)
+            $0.ratingSum += $1.rating
+        }
+    }
+
+    func fetchValues() throws -> Totals {
+        let articles = store.context().fetch(Article.self)
+        return try articles.values(of: \.title, \.rating).reduce(into: Totals()) {
+            $0.add(title: $1.0)
+            $0.ratingSum += $1.1
+        }
+    }
+
     func update(_ positions: [Int], to range: Range<Int>) throws {
         let context = store.context(author: Self.author)
         for (position, sample) in zip(positions, samples.values[range]) {

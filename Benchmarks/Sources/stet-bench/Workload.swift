@@ -8,6 +8,8 @@ enum Workload: String, CaseIterable {
     case search = "W5"
     case walk = "W10"
     case fetchAll = "W11"
+    case fetchSnapshots = "W11s"
+    case fetchValues = "W11v"
     case insertSingly = "W2"
     case insertBy16 = "W2b"
     case insertBy64 = "W2c"
@@ -27,7 +29,8 @@ enum Workload: String, CaseIterable {
 
     var unit: Unit {
         switch self {
-        case .insertAll, .insertThousands, .walk, .fetchAll, .update, .undo, .delete: .objects
+        case .insertAll, .insertThousands, .walk, .update, .undo, .delete: .objects
+        case .fetchAll, .fetchSnapshots, .fetchValues: .objects
         case .insertSingly, .insertBy16, .insertBy64: .commits
         case .readInOneScope, .readInScopes: .reads
         case .sorted: .queries
@@ -46,6 +49,8 @@ enum Workload: String, CaseIterable {
             "articles of 5 notebooks, about \(options.storedCount / 200), sorted by title"
         case .search: "count of those whose body has a text in it"
         case .fetchAll: "fetch all, and read 2 properties"
+        case .fetchSnapshots: "the same, as values that are in no context"
+        case .fetchValues: "the values of 2 properties of all, without the others"
         case .walk: "from \(Samples.notebookCount) notebooks to the titles of all their articles"
         case .insertSingly: "\(options.smallCommits) durable commits of one insert, one thread"
         case .insertBy16: "\(options.commitsBy16) durable commits of one insert, 16 writers"
@@ -83,8 +88,11 @@ enum Program: String, CaseIterable {
     /// change writes.
     var workloads: Set<Workload> {
         switch self {
-        case .stet, .lmdbJournal: Set(Workload.allCases)
-        case .lmdb, .grdb, .grdbTuned: Set(Workload.allCases).subtracting([.undo])
+        case .stet: Set(Workload.allCases)
+        case .lmdbJournal: Set(Workload.allCases).subtracting([.fetchSnapshots, .fetchValues])
+        case .lmdb:
+            Set(Workload.allCases).subtracting([.fetchSnapshots, .fetchValues, .undo])
+        case .grdb, .grdbTuned: Set(Workload.allCases).subtracting([.undo])
         case .stetLogged, .stetRelaxed:
             [
                 .insertAll, .insertThousands, .insertSingly, .insertBy16, .insertBy64, .update,
@@ -127,6 +135,12 @@ protocol Peer: AnyObject {
     /// All articles, of each the title and the rating.
     func fetchAll() throws -> Totals
 
+    /// The same, where a program has another way to read values that nobody edits.
+    func fetchSnapshots() throws -> Totals
+
+    /// The titles and ratings of all articles, where a program can read them alone.
+    func fetchValues() throws -> Totals
+
     /// Gives the objects at positions, which ascend, titles and ratings of samples, in one durable
     /// commit.
     func update(_ positions: [Int], to range: Range<Int>) throws
@@ -147,4 +161,10 @@ protocol Peer: AnyObject {
 
     func open() throws
     func close() throws
+}
+
+extension Peer {
+    func fetchSnapshots() throws -> Totals { try fetchAll() }
+
+    func fetchValues() throws -> Totals { try fetchAll() }
 }
