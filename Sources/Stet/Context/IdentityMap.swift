@@ -22,7 +22,7 @@ struct IdentityMap: ~Copyable {
     private(set) var count = 0
     /// The number of slots that are not empty.
     private var usedCount = 0
-    /// Where an object has its id; nil before the first insertion.
+    /// The offset of the id in each object; nil before the first insertion.
     var idOffset: Int?
     /// False while neighbouring ids share a run of slots; see `start(_:)`.
     private(set) var isScattered = false

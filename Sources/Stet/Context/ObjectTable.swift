@@ -191,6 +191,7 @@ extension Model {
     var _$key: ObjectKey { ObjectKey(_$entityNumber, id) }
 
     /// - Throws: `DecodingFailure` when the body is not one of this model.
+    @inlinable
     static func _$decode(_ id: ObjectID, _ body: UnsafeRawBufferPointer) throws -> Snapshot {
         try _$read(id, body) { reader throws(_UnreadableValue) in
             try Snapshot(_$id: id, reader: &reader)

@@ -123,6 +123,7 @@ public struct Fetch<M: Model>: ObjectQuery {
     ///
     /// - Throws: the errors of `all()`.
     /// - Complexity: as `explain(analyze:)` describes.
+    @inlinable
     public func snapshots() throws -> [M.Snapshot] { try decoded() }
 
     private func made(_ rows: (QueryRun) throws -> [QueryRun.Row]) throws -> [M] {

@@ -282,8 +282,21 @@ extension ObjectQuery {
     public func ids() throws -> [ObjectID] { try read { run in try run.rows().map(\.id) } }
 
     /// Returns the values of the objects, in order; no objects are made.
+    @inlinable
     func decoded() throws -> [M.Snapshot] {
-        try read { run in try run.rows().map { try M._$decode($0.id, $0.body) } }
+        var snapshots: [M.Snapshot] = []
+        try forEachBody { id, body in snapshots.append(try M._$decode(id, body)) }
+        return snapshots
+    }
+
+    @usableFromInline
+    func forEachBody(_ body: (ObjectID, UnsafeRawBufferPointer) throws -> Void) throws {
+        try read { run in
+            try run.forEachRowOfPage { row in
+                try body(row.id, row.body)
+                return true
+            }
+        }
     }
 
     /// Describes how the result is found: which index is used, what is tested, how it is sorted.

@@ -145,7 +145,8 @@ extension ObjectQuery {
     public func values<T: StoredValue>(
         of value: (M.Fields) -> QueryExpression<T>
     ) throws -> [T] {
-        try found(value).all()
+        var found = try found(value)
+        return try found.all { found in try found.next() }
     }
 
     @usableFromInline
@@ -166,22 +167,38 @@ extension ObjectQuery {
         return try found.values.indices.map { try found.valueOrNil(at: $0) }
     }
 
-    /// Returns several values of each object, in the order of the query:
+    /// Returns two values of each object, in the order of the query:
     /// `.values(of: \.title, \.rating)`.
     ///
     /// - Throws: `StoreError`, as the form for one value.
+    @inlinable
+    public func values<A: StoredValue, B: StoredValue>(
+        of first: (M.Fields) -> QueryExpression<A>, _ second: (M.Fields) -> QueryExpression<B>
+    ) throws -> [(A, B)] {
+        // Not the form for any number, whose loop the compiler does not write out for the types.
+        var found = try found(severalOf: first, second)
+        return try found.all { found in (try found.next(), try found.next()) }
+    }
+
+    /// Returns several values of each object, in the order of the query:
+    /// `.values(of: \.title, \.rating, \.created)`.
+    ///
+    /// - Throws: `StoreError`, as the form for one value.
+    @inlinable
     public func values<each T: StoredValue>(
         of value: repeat (M.Fields) -> QueryExpression<each T>
     ) throws -> [(repeat each T)] {
+        var found = try found(severalOf: repeat each value)
+        return try found.all { found in (repeat try found.next() as each T) }
+    }
+
+    @usableFromInline
+    func found<each T: StoredValue>(
+        severalOf value: repeat (M.Fields) -> QueryExpression<each T>
+    ) throws -> FoundValues {
         var nodes: [QueryNode] = []
         for value in repeat each value { nodes.append(value(M.fields).node) }
-        let found = try found(nodes)
-        var place = 0
-        func next<Found: StoredValue>() throws -> Found {
-            defer { place += 1 }
-            return try found.value(at: place)
-        }
-        return try found.ids.map { _ in (repeat try next() as each T) }
+        return try found(nodes)
     }
 
     private func found(_ nodes: [QueryNode]) throws -> FoundValues {
@@ -351,13 +368,18 @@ struct FoundValues {
     let ids: [ObjectID]
     @usableFromInline let values: [Value]
     let entity: String
+    /// The place of the next value.
+    @usableFromInline var place = 0
 
-    /// Returns the values of objects that have one each.
+    /// The number of objects.
+    @usableFromInline var count: Int { ids.count }
+
+    /// Returns what a closure makes of the values of each object.
     @inlinable
-    func all<T: StoredValue>() throws -> [T] {
+    mutating func all<T>(_ make: (inout FoundValues) throws -> T) throws -> [T] {
         var all: [T] = []
-        all.reserveCapacity(values.count)
-        for place in values.indices { all.append(try value(at: place)) }
+        all.reserveCapacity(count)
+        for _ in 0..<count { all.append(try make(&self)) }
         return all
     }
 
@@ -365,6 +387,12 @@ struct FoundValues {
     func value<T: StoredValue>(at place: Int) throws -> T {
         guard let value = T(_value: values[place]) else { throw unreadable(place, "\(T.self)") }
         return value
+    }
+
+    @inlinable
+    mutating func next<T: StoredValue>() throws -> T {
+        defer { place += 1 }
+        return try value(at: place)
     }
 
     func valueOrNil<T: StoredValue>(at place: Int) throws -> T? {

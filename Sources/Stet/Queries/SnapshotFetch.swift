@@ -28,6 +28,7 @@ public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
     /// - Throws: `StoreError`: `.snapshotTooOld` when the query of a view reads an index or a
     ///   relationship, and too much has changed since the revision of the view.
     /// - Complexity: as `explain(analyze:)` describes.
+    @inlinable
     public func all() throws -> [M.Snapshot] { try decoded() }
 
     /// Returns the first snapshot; nil when there is none.

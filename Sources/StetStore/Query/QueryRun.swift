@@ -236,7 +236,7 @@ package final class QueryRun {
     /// nodes read, until it returns false; nil stands for all properties.
     ///
     /// A row that does not have all of them must be used before the next one is made.
-    func forEachRowOfPage(
+    package func forEachRowOfPage(
         reading nodes: [QueryNode]? = nil, _ body: (Row) throws -> Bool
     ) throws {
         if query.limit == 0 { return }
@@ -244,18 +244,25 @@ package final class QueryRun {
             for row in rows where try !body(row) { return }
             return
         }
-        let access = try access()
-        guard case .ordered(let range) = access, query.after == nil,
-            try state.overlay(query.entity).rows.isEmpty
-        else {
-            for row in try sortedPage(access, reading: nodes) where try !body(row) { return }
-            return
-        }
         var place = 0
-        try walk(range, reading: nodes, keepsRows: false) { row in
+        func visit(_ row: Row) throws -> Bool {
             place += 1
             if place > query.offset, try !body(row) { return false }
             return place < query.end
+        }
+        let access = try access()
+        switch access {
+        case .scan where query.order.isEmpty:
+            // Records are stored in ascending order of id.
+            try forEachMatchOfAll(from: query.after?.id) { row in
+                if let after = query.after, row.id <= after.id { return true }
+                return try visit(row)
+            }
+        case .ordered(let range)
+        where try query.after == nil && state.overlay(query.entity).rows.isEmpty:
+            try walk(range, reading: nodes, keepsRows: false, visit)
+        default:
+            for row in try sortedPage(access, reading: nodes) where try !body(row) { return }
         }
     }
 
@@ -278,13 +285,6 @@ package final class QueryRun {
             try walk(range, reading: nodes, from: position) { row in
                 if try page.add(row) { missing -= 1 }
                 return missing > 0
-            }
-        case .scan where query.order.isEmpty:
-            // Records are stored in ascending order of id.
-            page.isSorted = query.after == nil
-            try forEachMatchOfAll(from: query.after?.id) { row in
-                try page.add(row)
-                return !page.isFull
             }
         case .scan, .exactly:
             try forEachMatchOfAll { row in

@@ -6,7 +6,7 @@ import Testing
 @testable import Stet
 
 @Suite struct IdentityMapTests {
-    /// What the map takes for objects: memory in which ids are, at an offset.
+    /// Memory that the map takes for objects, with an id in each.
     private final class Objects {
         static let idOffset = 16
         private let memory: UnsafeMutableRawPointer

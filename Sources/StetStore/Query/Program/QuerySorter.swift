@@ -69,8 +69,6 @@ struct QueryPage {
     private var keys: [UInt8] = []
     /// The number of objects to keep: those before the page, and the page.
     private let most: Int
-    /// True when objects are added in order, and none comes before the page.
-    var isSorted = false
 
     init(_ sorter: QuerySorter, _ query: StoreQuery) throws {
         self.sorter = sorter
@@ -85,16 +83,9 @@ struct QueryPage {
         }
     }
 
-    /// True when there are enough objects for the page.
-    var isFull: Bool { entries.count >= most }
-
     /// Adds an object unless it comes before the page; returns whether it was added.
     @discardableResult
     mutating func add(_ row: QueryState.Row) throws -> Bool {
-        if isSorted {
-            entries.append(Entry(row: row, key: 0..<0))
-            return true
-        }
         let start = keys.count
         try sorter.append(row, to: &keys)
         sorter.appendID(of: row, to: &keys)
@@ -127,7 +118,7 @@ struct QueryPage {
 
     /// Returns the objects in order.
     mutating func rows() -> [QueryState.Row] {
-        if !isSorted { sort() }
+        sort()
         return entries.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.row)
     }
 
