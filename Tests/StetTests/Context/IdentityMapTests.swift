@@ -24,9 +24,8 @@ import Testing
         subscript(_ number: Int) -> UnsafeRawPointer { UnsafeRawPointer(memory + number * 32) }
     }
 
-    /// Random inserts, removals and look-ups against a dictionary.
-    ///
-    /// - Parameter removals: of ten inserts, how many are followed by a removal.
+    /// Random inserts, removals and look-ups against a dictionary; of ten inserts, so many as
+    /// `removals` says are followed by a removal.
     private func compare(
         _ ids: [ObjectID], seed: UInt64, removals: Int = 3
     ) -> (matches: Bool, isScattered: Bool) {
