@@ -126,10 +126,11 @@ package struct EntryChunks {
                 return change.entity == entity && change.id == id
                     ? try body(change, schemaRevision) : nil
             }
-            let change = try JournalChange(decoding: &reader)
-            if change.entity == entity, change.id == id {
-                return try body(change, schemaRevision)
+            if try JournalChange.key(ahead: reader) == (entity, id) {
+                return try body(try JournalChange(decoding: &reader), schemaRevision)
             }
+            // Only the wanted change is decoded: a chunk has dozens.
+            _ = try JournalChange.readBlock(&reader, minimum: JournalChange.headerByteCount)
         }
         return nil
     }
@@ -147,9 +148,7 @@ package struct EntryChunks {
             number -= 1
             chunk = try self.chunk(number)
         }
-        var fields = ByteReader(chunk.payload)
-        _ = try fields.read(byteCount: 22)
-        return (EntityNumber(try fields.read(UInt16.self)), try fields.readObjectID())
+        return try JournalChange.key(ahead: ByteReader(chunk.payload))
     }
 
     /// Returns the bytes of a change that begins in chunk `number` and continues in the chunks

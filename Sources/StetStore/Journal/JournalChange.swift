@@ -96,6 +96,16 @@ package struct JournalChange {
         return try reader.read(byteCount: count)
     }
 
+    /// Returns the object of the change at a reader's position, without reading the change.
+    @inline(__always)
+    static func key(
+        ahead reader: ByteReader
+    ) throws(DecodingFailure) -> (entity: EntityNumber, id: ObjectID) {
+        var fields = reader
+        _ = try fields.read(byteCount: saltOffset + saltByteCount + 2)
+        return (EntityNumber(try fields.read(UInt16.self)), try fields.readObjectID())
+    }
+
     /// Returns the digest of a block in the journal's hash chain: over everything after its length.
     package static func digest(of block: UnsafeRawBufferPointer) -> Digest {
         Digest(of: UnsafeRawBufferPointer(rebasing: block[saltOffset...]))
