@@ -159,4 +159,9 @@ extension UnsafeRawBufferPointer {
             return order != 0 ? order < 0 : count < other.count
         }
     }
+
+    /// Returns whether this key begins with the bytes of a prefix, which is not empty.
+    package func hasPrefix(_ prefix: UnsafeRawBufferPointer) -> Bool {
+        count >= prefix.count && memcmp(baseAddress!, prefix.baseAddress!, prefix.count) == 0
+    }
 }

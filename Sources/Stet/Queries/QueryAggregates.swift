@@ -145,15 +145,9 @@ extension ObjectQuery {
     public func values<T: StoredValue>(
         of value: (M.Fields) -> QueryExpression<T>
     ) throws -> [T] {
-        var found = try found(value)
-        return try found.all { found in try found.next() }
-    }
-
-    @usableFromInline
-    func found<T: StoredValue>(
-        _ value: (M.Fields) -> QueryExpression<T>
-    ) throws -> FoundValues {
-        try found([value(M.fields).node])
+        var all: [T] = []
+        try forEachFound(of: value) { found in all.append(try found.next()) }
+        return all
     }
 
     /// Returns the value of an expression behind a `?` for each object, in the order of the query:
@@ -163,8 +157,11 @@ extension ObjectQuery {
     public func values<T: StoredValue>(
         of value: (M.Fields) -> QueryExpression<T>?
     ) throws -> [T?] {
-        let found = try found([value(M.fields)?.node ?? .constant(.null)])
-        return try found.values.indices.map { try found.valueOrNil(at: $0) }
+        var all: [T?] = []
+        try forEachFound([value(M.fields)?.node ?? .constant(.null)]) { found in
+            all.append(try found.nextOrNil())
+        }
+        return all
     }
 
     /// Returns two values of each object, in the order of the query:
@@ -176,8 +173,11 @@ extension ObjectQuery {
         of first: (M.Fields) -> QueryExpression<A>, _ second: (M.Fields) -> QueryExpression<B>
     ) throws -> [(A, B)] {
         // Not the form for any number, whose loop the compiler does not write out for the types.
-        var found = try found(severalOf: first, second)
-        return try found.all { found in (try found.next(), try found.next()) }
+        var all: [(A, B)] = []
+        try forEachFound(of: first, second) { found in
+            all.append((try found.next(), try found.next()))
+        }
+        return all
     }
 
     /// Returns several values of each object, in the order of the query:
@@ -188,23 +188,32 @@ extension ObjectQuery {
     public func values<each T: StoredValue>(
         of value: repeat (M.Fields) -> QueryExpression<each T>
     ) throws -> [(repeat each T)] {
-        var found = try found(severalOf: repeat each value)
-        return try found.all { found in (repeat try found.next() as each T) }
+        var all: [(repeat each T)] = []
+        try forEachFound(of: repeat each value) { found in
+            all.append((repeat try found.next() as each T))
+        }
+        return all
     }
 
+    /// Calls `body` with the values of each object, in the order of the query.
     @usableFromInline
-    func found<each T: StoredValue>(
-        severalOf value: repeat (M.Fields) -> QueryExpression<each T>
-    ) throws -> FoundValues {
+    func forEachFound<each T: StoredValue>(
+        of value: repeat (M.Fields) -> QueryExpression<each T>,
+        body: (inout FoundValues) throws -> Void
+    ) throws {
         var nodes: [QueryNode] = []
         for value in repeat each value { nodes.append(value(M.fields).node) }
-        return try found(nodes)
+        try forEachFound(nodes, body)
     }
 
-    private func found(_ nodes: [QueryNode]) throws -> FoundValues {
+    private func forEachFound(
+        _ nodes: [QueryNode], _ body: (inout FoundValues) throws -> Void
+    ) throws {
         try read { run in
-            let (ids, values) = try run.valuesOfPage(nodes)
-            return FoundValues(ids: ids, values: values, entity: M._$name)
+            try run.forEachOfPage(reading: nodes) { id, values in
+                var found = FoundValues(id: id, values: values, entity: M._$name)
+                try body(&found)
+            }
         }
     }
 
@@ -362,48 +371,30 @@ public final class QueryGroup<M: Model>: QueryAggregates {
     }
 }
 
-/// The values of the objects of a query: those of the first object, then those of the next.
+/// The values of one object of a query that are asked for, read one after another.
 @usableFromInline
 struct FoundValues {
-    let ids: [ObjectID]
-    @usableFromInline let values: [Value]
+    let id: ObjectID
+    @usableFromInline let values: UnsafeBufferPointer<Value>
     let entity: String
     /// The place of the next value.
     @usableFromInline var place = 0
 
-    /// The number of objects.
-    @usableFromInline var count: Int { ids.count }
-
-    /// Returns what a closure makes of the values of each object.
     @inlinable
-    mutating func all<T>(_ make: (inout FoundValues) throws -> T) throws -> [T] {
-        var all: [T] = []
-        all.reserveCapacity(count)
-        for _ in 0..<count { all.append(try make(&self)) }
-        return all
-    }
-
-    @inlinable
-    func value<T: StoredValue>(at place: Int) throws -> T {
-        guard let value = T(_value: values[place]) else { throw unreadable(place, "\(T.self)") }
+    mutating func next<T: StoredValue>() throws -> T {
+        guard let value = T(_value: values[place]) else { throw unreadable("\(T.self)") }
+        place += 1
         return value
     }
 
-    @inlinable
-    mutating func next<T: StoredValue>() throws -> T {
-        defer { place += 1 }
-        return try value(at: place)
-    }
-
-    func valueOrNil<T: StoredValue>(at place: Int) throws -> T? {
+    mutating func nextOrNil<T: StoredValue>() throws -> T? {
         if case .null = values[place] { return nil }
-        return try value(at: place) as T
+        return try next() as T
     }
 
     @usableFromInline
-    func unreadable(_ place: Int, _ type: String) -> StoreError {
-        let id = ids[place / (values.count / ids.count)]
-        return StoreError(
+    func unreadable(_ type: String) -> StoreError {
+        StoreError(
             .unreadableValue,
             message: "A value of the object \(id) of \(entity) does not fit \(type).",
             advice: "Newer code has written it, or it is the result of a calculation that does not "

@@ -11,6 +11,18 @@ package enum MemberKey {
         return bytes
     }
 
+    /// Calls `body` with the bytes that `prefix` returns, which are then on the stack.
+    static func withPrefix<Result>(
+        _ end: EndNumber, _ owner: ObjectID,
+        _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) throws -> Result {
+        try withUnsafeTemporaryAllocation(byteCount: prefixByteCount, alignment: 2) { bytes in
+            bytes.storeBytes(of: end.rawValue.bigEndian, as: UInt16.self)
+            owner.store(to: bytes.baseAddress! + 2)
+            return try body(UnsafeRawBufferPointer(bytes))
+        }
+    }
+
     /// Returns the bytes with which all keys of an end begin.
     static func prefix(ofEnd end: EndNumber) -> [UInt8] {
         withUnsafeBytes(of: end.rawValue.bigEndian) { Array($0) }

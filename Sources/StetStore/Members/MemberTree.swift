@@ -113,9 +113,14 @@ package struct MemberTree: Sendable {
         _ body: (MemberChunk) throws -> Bool
     ) throws {
         let layout = end.layout
-        let prefix = MemberKey.prefix(end.number, owner)
-        try transaction.scan(table, KeyRange(prefix: prefix)) { key, value in
-            try body(try MemberChunk(decoding: value, at: key, layout))
+        let cursor = try transaction.cursor(in: table)
+        try MemberKey.withPrefix(end.number, owner) { prefix in
+            var entry = try cursor.seek(UnsafeRawBufferPointer(prefix))
+            while let present = entry, present.key.hasPrefix(prefix) {
+                guard try body(try MemberChunk(decoding: present.value, at: present.key, layout))
+                else { return }
+                entry = try cursor.next()
+            }
         }
     }
 }

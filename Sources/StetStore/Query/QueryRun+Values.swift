@@ -67,23 +67,25 @@ extension QueryRun {
         return CoveredRows(state, index, reading: slots, keepsRows: keepsRows)
     }
 
-    /// Returns the objects of the page, in order, and the values of nodes: those of the first
-    /// object, then those of the next.
-    package func valuesOfPage(
-        _ nodes: [QueryNode]
-    ) throws -> (ids: [ObjectID], values: [Value]) {
+    /// Calls `body` with the objects of the page, in order, and the values of nodes, which are valid
+    /// for `body` only.
+    package func forEachOfPage(
+        reading nodes: [QueryNode],
+        _ body: (ObjectID, UnsafeBufferPointer<Value>) throws -> Void
+    ) throws {
         let compiler = QueryCompiler(state.schema, root: query.entity)
         let operands = nodes.map(compiler.operand)
         var frame = QueryFrame(state)
-        var ids: [ObjectID] = []
-        var values: [Value] = []
+        // The values of one object at a time: all of them would take as much memory as the result.
+        let values = UnsafeMutableBufferPointer<Value>.allocate(capacity: nodes.count)
+        values.initialize(repeating: .null)
+        defer { values.deinitialize().deallocate() }
         try forEachRowOfPage(reading: nodes) { row in
             frame.root = row
-            ids.append(row.id)
-            for operand in operands { values.append(try operand.value(&frame)) }
+            for place in operands.indices { values[place] = try operands[place].value(&frame) }
+            try body(row.id, UnsafeBufferPointer(values))
             return true
         }
-        return (ids, values)
     }
 
     /// Returns the value of a node for one object.

@@ -54,11 +54,15 @@ extension QueryState {
         return new
     }
 
-    /// Returns the number of members of an owner, where the query reads the last commit.
+    /// Returns the number of members of an owner.
     ///
     /// - Complexity: O(chunks of the list); from the 64th call for an end on, O(1) after a scan of
-    ///   all lists of the end.
+    ///   all lists of the end. O(members) where the query does not read the last commit.
     func memberCount(of owner: ObjectID, at end: MemberEnd) throws -> Int {
+        guard isOfLastCommit else {
+            try visit()
+            return try members(of: owner, at: end).count
+        }
         if let known = memberFacts.counts[end.number]?.known { return known[owner] ?? 0 }
         memberFacts.counts[end.number, default: MemberFacts.Counts()].askedCount += 1
         guard memberFacts.counts[end.number]?.askedCount == 64 else {

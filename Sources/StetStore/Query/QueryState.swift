@@ -85,10 +85,8 @@ package final class QueryState {
     private var kept: [UnsafeMutableRawBufferPointer] = []
     /// The free part of the last of them.
     private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-    private var pendingOverlays: [EntityNumber: Overlay] = [:]
-    private var overlays: [EntityNumber: Overlay] = [:]
-    private var targets: [EntityNumber: [ObjectID: Row?]] = [:]
-    private var searches: [EntityNumber: [TextMatch: TextHits]] = [:]
+    /// What the query has read of each entity.
+    private var facts: [Facts]
     private var counter = ReadLimit.Counter()
     let memberFacts = MemberFacts()
 
@@ -103,10 +101,20 @@ package final class QueryState {
         var ids: Set<ObjectID> = []
     }
 
+    /// What a query has read of one entity, to be used again.
+    private struct Facts {
+        var pending: Overlay?
+        var overlay: Overlay?
+        /// The objects that others refer to; nil stands for one that does not exist.
+        var targets: [ObjectID: Row?] = [:]
+        var searches: [TextMatch: TextHits] = [:]
+    }
+
     package init(_ reader: borrowing StoreReader, _ view: View) {
         self.reader = StoreReader(reader.transaction, reader.file)
         self.view = view
         schema = reader.file.schema
+        facts = Array(repeating: Facts(), count: schema.entities.count)
     }
 
     deinit {
@@ -164,10 +172,12 @@ package final class QueryState {
     /// Returns an object that others refer to; such objects are cached because they are read
     /// repeatedly.
     func target(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
-        if let row = targets[entity]?[id] { return row }
+        if let row = facts[entity.index].targets[id] { return row }
         let row = try row(entity, id)
-        if targets[entity]?.count ?? 0 >= Self.keptRowCount { targets[entity] = [:] }
-        targets[entity, default: [:]][id] = .some(row)
+        if facts[entity.index].targets.count >= Self.keptRowCount {
+            facts[entity.index].targets = [:]
+        }
+        facts[entity.index].targets[id] = .some(row)
         return row
     }
 
@@ -222,26 +232,26 @@ package final class QueryState {
 
     /// Returns the objects with pending changes.
     func pending(_ entity: EntityNumber) throws -> Overlay {
-        if let overlay = pendingOverlays[entity] { return overlay }
+        if let overlay = facts[entity.index].pending { return overlay }
         var overlay = Overlay()
         for (id, body) in try view.pending(entity) {
             overlay.ids.insert(id)
             overlay.rows[id] = try body.map { try row(id, .zero, keep($0.bytes), entity) }
         }
-        pendingOverlays[entity] = overlay
+        facts[entity.index].pending = overlay
         return overlay
     }
 
     /// Returns the objects with pending changes, and those that differ between the revision and the
     /// last commit, which references and indexes describe.
     func overlay(_ entity: EntityNumber) throws -> Overlay {
-        if let overlay = overlays[entity] { return overlay }
+        if let overlay = facts[entity.index].overlay { return overlay }
         var overlay = try pending(entity)
         for id in try view.state.foreignObjects(ofEntity: entity, reader)
         where overlay.ids.insert(id).inserted {
             overlay.rows[id] = try storedRow(entity, id)
         }
-        overlays[entity] = overlay
+        facts[entity.index].overlay = overlay
         return overlay
     }
 
@@ -307,12 +317,12 @@ package final class QueryState {
 
     /// Returns a search, whose result is kept.
     func textSearch(_ match: TextMatch, _ entity: EntityNumber) throws -> TextHits {
-        if let search = searches[entity]?[match] { return search }
+        if let search = facts[entity.index].searches[match] { return search }
         guard let index = schema.textIndex(ofEntity: entity) else {
             trap("a query searches \(self.entity(entity).name), which has no searchable attribute")
         }
         let search = try TextHits(match, index, schema)
-        searches[entity, default: [:]][match] = search
+        facts[entity.index].searches[match] = search
         return search
     }
 

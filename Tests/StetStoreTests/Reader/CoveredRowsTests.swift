@@ -34,7 +34,7 @@ struct CoveredRowsTests {
             let view = QueryState.View(
                 WorkingState(library.file.schema, at: try reader.head().revision))
             let run = try QueryRun(QueryState(reader, view), query)
-            let page = try run.valuesOfPage([.property(.root, slot: slot)]).values
+            let page = try run.values(of: .property(.root, slot: slot))
             var all: [Value] = []
             query.order = []
             try QueryRun(QueryState(reader, view), query)
@@ -147,7 +147,16 @@ struct CoveredRowsTests {
             let view = QueryState.View(
                 WorkingState(library.file.schema, at: try reader.head().revision))
             return try QueryRun(QueryState(reader, view), query)
-                .valuesOfPage([.property(.root, slot: slot)]).values
+                .values(of: .property(.root, slot: slot))
         }
+    }
+}
+
+extension QueryRun {
+    /// Returns the value of a node for each object of the page, in order.
+    func values(of node: QueryNode) throws -> [Value] {
+        var all: [Value] = []
+        try forEachOfPage(reading: [node]) { _, values in all.append(values[0]) }
+        return all
     }
 }

@@ -54,7 +54,7 @@ struct PartialIndexEntryTests {
         let names = try library.file.read { reader in
             let view = QueryState.View(
                 WorkingState(library.file.schema, at: try reader.head().revision))
-            return try QueryRun(QueryState(reader, view), query).valuesOfPage([name]).values
+            return try QueryRun(QueryState(reader, view), query).values(of: name)
         }
         #expect(names == [.string("Ada")])
     }

@@ -15,7 +15,7 @@ struct MemberConditions: TestedList {
     let rememberedValueScope: Int?
 
     func knownCount(_ frame: inout QueryFrame) throws -> Int? {
-        guard isEverything, frame.state.isOfLastCommit else { return nil }
+        guard isEverything else { return nil }
         guard let owner = try owner.row(&frame) else { return 0 }
         return try frame.state.memberCount(of: owner.id, at: end)
     }
