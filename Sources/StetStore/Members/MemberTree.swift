@@ -14,6 +14,7 @@ package struct MemberTree: Sendable {
     /// of removed members are included.
     ///
     /// - Complexity: O(members), with a cursor move for each chunk.
+    @inline(__always)
     package func forEachEntry(
         of owner: ObjectID, at end: MemberEnd, in transaction: borrowing ReadTransaction,
         _ body: (MemberEntry) throws -> Bool
@@ -108,6 +109,7 @@ package struct MemberTree: Sendable {
         return last
     }
 
+    @inline(__always)
     private func forEachChunk(
         of owner: ObjectID, at end: MemberEnd, in transaction: borrowing ReadTransaction,
         _ body: (MemberChunk) throws -> Bool

@@ -244,23 +244,18 @@ package final class QueryRun {
             for row in rows where try !body(row) { return }
             return
         }
-        var place = 0
-        func visit(_ row: Row) throws -> Bool {
-            place += 1
-            if place > query.offset, try !body(row) { return false }
-            return place < query.end
-        }
+        var part = PageStream(query)
         let access = try access()
         switch access {
         case .scan where query.order.isEmpty:
             // Records are stored in ascending order of id.
             try forEachMatchOfAll(from: query.after?.id) { row in
                 if let after = query.after, row.id <= after.id { return true }
-                return try visit(row)
+                return try part.give(row, body)
             }
         case .ordered(let range)
         where try query.after == nil && state.overlay(query.entity).rows.isEmpty:
-            try walk(range, reading: nodes, keepsRows: false, visit)
+            try walk(range, reading: nodes, keepsRows: false) { try part.give($0, body) }
         default:
             for row in try sortedPage(access, reading: nodes) where try !body(row) { return }
         }

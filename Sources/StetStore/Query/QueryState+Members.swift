@@ -26,6 +26,7 @@ extension QueryState {
     }
 
     /// Calls `body` with each member of an owner at an end until it returns false.
+    @inline(__always)
     func forEachMember(
         of owner: ObjectID, at end: MemberEnd, _ body: (ObjectID) throws -> Bool
     ) throws {

@@ -87,7 +87,8 @@ package final class QueryState {
     private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     /// What the query has read of each entity.
     private var facts: [Facts]
-    private var counter = ReadLimit.Counter()
+    // Not checked at each access: nothing runs while it counts.
+    @exclusivity(unchecked) private var counter = ReadLimit.Counter()
     let memberFacts = MemberFacts()
 
     /// True when the query reads the last commit with nothing on top of it.

@@ -187,6 +187,7 @@ package struct StoreReader: ~Copyable {
 
     /// Calls `body` with each member of an owner at an end and its position, in order, as of the
     /// last commit, until it returns false.
+    @inline(__always)
     package func forEachMember(
         of owner: ObjectID, at end: MemberEnd, _ body: (ObjectID, ListPosition?) throws -> Bool
     ) throws {

@@ -25,17 +25,16 @@ struct MemberConditions: TestedList {
         let state = frame.state
         let tested = rememberedScope.map(state.testedMembers)
         let valued = rememberedValueScope.map(state.testedMembers)
+        if isEverything, let value, let valued {
+            return try forEachValue(value, valued, of: owner.id, &frame, body)
+        }
         try state.forEachMember(of: owner.id, at: end) { id in
             let known = tested?.results[id]
             if let known, !known || value == nil { return try body(known, .null) }
             if known ?? isEverything, let value = valued?.values[id] {
                 return try body(true, value)
             }
-            // Where its value is remembered, it is read once.
-            let member =
-                isEverything && valued != nil
-                ? try state.row(end.member, id) : try state.target(end.member, id)
-            guard let member else { return true }
+            guard let member = try state.target(end.member, id) else { return true }
             frame.members.append(member)
             defer { frame.members.removeLast() }
             let isMet = try known ?? (isEverything || condition.test(&frame))
@@ -48,6 +47,24 @@ struct MemberConditions: TestedList {
             return try body(isMet, found)
         }
     }
+
+    /// Calls `body` with the value of each member, which is remembered.
+    private func forEachValue(
+        _ value: QueryOperand, _ valued: TestedMembers, of owner: ObjectID,
+        _ frame: inout QueryFrame, _ body: (Bool, Value) throws -> Bool
+    ) throws {
+        let state = frame.state
+        try state.forEachMember(of: owner, at: end) { id in
+            if let known = valued.values[id] { return try body(true, known) }
+            // Not kept with the targets: it is read once.
+            guard let member = try state.row(end.member, id) else { return true }
+            frame.members.append(member)
+            defer { frame.members.removeLast() }
+            let found = try value.value(&frame)
+            valued.remember(found, of: id)
+            return try body(true, found)
+        }
+    }
 }
 
 /// The results of a condition of members, and their values, where these read nothing but the
@@ -55,8 +72,9 @@ struct MemberConditions: TestedList {
 ///
 /// Without them, conditions inside of others would be tested again for each way to a member.
 final class TestedMembers {
-    var results: [ObjectID: Bool] = [:]
-    private(set) var values: [ObjectID: Value] = [:]
+    // Not checked at each access: nothing runs while one of them is read or changed.
+    @exclusivity(unchecked) var results: [ObjectID: Bool] = [:]
+    @exclusivity(unchecked) private(set) var values: [ObjectID: Value] = [:]
 
     /// Remembers a value, of at most as many members as a query keeps rows of.
     func remember(_ value: Value, of id: ObjectID) {

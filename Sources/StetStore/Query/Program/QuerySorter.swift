@@ -145,3 +145,25 @@ extension ArraySlice<UInt8> {
         withUnsafeBytes { one in other.withUnsafeBytes { one.compare($0) > 0 } }
     }
 }
+
+/// The objects of a page that are found in its order one by one.
+struct PageStream {
+    private let offset: Int
+    private let end: Int
+    private var place = 0
+
+    init(_ query: StoreQuery) {
+        offset = query.offset
+        end = query.end
+    }
+
+    /// Calls `body` with the next object, unless the offset skips it; returns false when no more
+    /// are wanted.
+    mutating func give(
+        _ row: QueryState.Row, _ body: (QueryState.Row) throws -> Bool
+    ) throws -> Bool {
+        place += 1
+        if place > offset, try !body(row) { return false }
+        return place < end
+    }
+}
