@@ -12,7 +12,7 @@ final class PendingChanges {
     @exclusivity(unchecked) private(set) var objects: [PendingObject] = []
     /// The references that retain the objects; nil for an object that only others retain, while
     /// nothing retains the context.
-    @exclusivity(unchecked) private var holders: [AnyObject?] = []
+    @exclusivity(unchecked) private var holders = ObjectHolders()
     private(set) var links: [LinkKey: PendingLink] = [:]
     /// The edits that were refused, which the next save reports.
     private(set) var rejections: [Violation] = []
@@ -48,7 +48,7 @@ final class PendingChanges {
         objects.append(entry)
         // When only its objects keep the context alive, the application holds the edited ones.
         let isHeldElsewhere = core.isOnItsOwn && !entry.object._$flags.contains(.inserted)
-        holders.append(isHeldElsewhere ? nil : entry.object)
+        holders.append(entry.object, isHeldElsewhere: isHeldElsewhere)
     }
 
     /// Records an edit, for a save that settles and for observers.
@@ -198,9 +198,8 @@ final class PendingChanges {
     /// being changed, because an object that dies calls the pending changes.
     private func remove(at index: Int) -> (PendingObject, holder: AnyObject?) {
         objects.swapAt(index, objects.count - 1)
-        holders.swapAt(index, holders.count - 1)
         if index < objects.count - 1 { objects[index].object._$setPendingIndex(index) }
-        return (objects.removeLast(), holders.removeLast())
+        return (objects.removeLast(), holders.remove(at: index))
     }
 
     /// Restores the last saved state: discards everything pending.
@@ -208,7 +207,7 @@ final class PendingChanges {
         core.voidSnapshots()
         noteChange()
         let (before, held) = (objects, holders)
-        (objects, holders) = ([], [])
+        (objects, holders) = ([], ObjectHolders())
         links = [:]
         rejections = []
         state.pending = WorkingState.Layer()
@@ -279,7 +278,7 @@ final class PendingChanges {
             let rest = objects[capture.entries.count...]
             for entry in rest { entry.object._$revert(to: entry.base) }
             objects.removeSubrange(capture.entries.count...)
-            holders.removeSubrange(capture.entries.count...)
+            holders.removeAll(from: capture.entries.count)
             for index in capture.entries.indices { objects[index] = capture.entries[index].pending }
         } else {
             replaceObjects(with: capture.entries)
@@ -314,7 +313,7 @@ final class PendingChanges {
         let before = objects
         let entries = entries.filter { $0.object._$core == nil || $0.object._$core === core }
         objects = []
-        holders = []
+        holders = ObjectHolders()
         for entry in before { entry.object._$setPendingIndex(-1) }
         for entry in entries {
             entry.object._$setPendingIndex(objects.count)
@@ -331,7 +330,7 @@ final class PendingChanges {
     /// The pending changes that a save was submitted with.
     struct Sent {
         let objects: [PendingObject]
-        fileprivate let holders: [AnyObject?]
+        fileprivate let holders: ObjectHolders
         let flags: [_ModelState.Flags]
         let links: [LinkKey: PendingLink]
         /// The snapshots that could be restored.
@@ -349,7 +348,7 @@ final class PendingChanges {
         noteChange()
         for entry in objects { entry.object._$becomeSaved() }
         objects = []
-        holders = []
+        holders = ObjectHolders()
         links = [:]
         rejections = []
         state.sent = state.pending
@@ -383,10 +382,10 @@ final class PendingChanges {
         objects = sent.objects
         holders = sent.holders
         let known = Set(objects.map { ObjectIdentifier($0.object) })
-        for (entry, holder) in zip(later, laterHolders) {
+        for (index, entry) in later.enumerated() {
             if known.contains(ObjectIdentifier(entry.object)) { continue }
             objects.append(entry)
-            holders.append(holder)
+            holders.append(index, of: laterHolders)
         }
         for (index, entry) in objects.enumerated() {
             let flags = sent.flags.element(at: index) ?? []
@@ -402,7 +401,7 @@ final class PendingChanges {
     func takeOff() -> Capture {
         let capture = capture()
         let (before, held) = (objects, holders)
-        (objects, holders) = ([], [])
+        (objects, holders) = ([], ObjectHolders())
         links = [:]
         rejections = []
         state.pending = WorkingState.Layer()
@@ -439,29 +438,22 @@ final class PendingChanges {
 
     // MARK: Without a context
 
-    /// The number of objects that only the pending changes may retain.
-    private var heldCount: Int { holders.count { $0 != nil } }
-
     /// Returns whether the pending changes retain all of a number of live objects, and nothing else
     /// does.
-    func holdsAll(_ liveCount: Int) -> Bool {
-        holders.count >= liveCount && heldCount >= liveCount
-    }
+    func holdsAll(_ liveCount: Int) -> Bool { holders.heldCount >= liveCount }
 
     /// Releases objects that something else retains, too; returns the number of objects still
     /// retained.
     func letGoOfHeldElsewhere() -> Int {
-        for index in holders.indices where !isKnownUniquelyReferenced(&holders[index]) {
-            holders[index] = nil
-        }
-        return heldCount
+        holders.releaseObjectsHeldElsewhere()
+        return holders.heldCount
     }
 
-    func holdAll() { holders = objects.map { $0.object } }
+    func holdAll() { holders = ObjectHolders(objects.map { $0.object }) }
 
     /// Forgets an object that has died and that only others retained.
     func forget(_ index: Int) {
-        guard objects.indices.contains(index), holders[index] == nil else { return }
+        guard objects.indices.contains(index), !holders.holds(index) else { return }
         withExtendedLifetime(remove(at: index)) {}
     }
 }
