@@ -67,8 +67,8 @@ extension QueryRun {
         return CoveredRows(state, index, reading: slots, keepsRows: keepsRows)
     }
 
-    /// Calls `body` with the objects of the page, in order, and the values of nodes, which are valid
-    /// for `body` only.
+    /// Calls `body` with the objects of the page, in order, and the values of nodes, which are
+    /// valid for `body` only.
     package func forEachOfPage(
         reading nodes: [QueryNode],
         _ body: (ObjectID, UnsafeBufferPointer<Value>) throws -> Void

@@ -85,7 +85,7 @@ package final class QueryState {
     private var kept: [UnsafeMutableRawBufferPointer] = []
     /// The free part of the last of them.
     private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-    /// What the query has read of each entity.
+    /// The facts of each entity that the query has read.
     private var facts: [Facts]
     // Not checked at each access: nothing runs while it counts.
     @exclusivity(unchecked) private var counter = ReadLimit.Counter()
@@ -102,7 +102,7 @@ package final class QueryState {
         var ids: Set<ObjectID> = []
     }
 
-    /// What a query has read of one entity, to be used again.
+    /// The facts of one entity that a query has read, to be used again.
     private struct Facts {
         var pending: Overlay?
         var overlay: Overlay?
