@@ -91,6 +91,21 @@ struct CoveredRowsTests {
         #expect(throws: StoreError.self) { try values(3, by: 2, from: .int(3)) }
     }
 
+    @Test func aConditionOnOtherPropertiesIsTestedOnRecords() throws {
+        let name = QueryNode.property(.root, slot: 0)
+        var query = StoreQuery(entity: 1)
+        query.condition = .not(
+            .comparison(.equal, .property(.root, slot: 2), .constant(.int(3))))
+        query.order = [QueryOrder(name)]
+        query.limit = 2
+        let names = try library.file.read { reader in
+            let view = QueryState.View(
+                WorkingState(library.file.schema, at: try reader.head().revision))
+            return try QueryRun(QueryState(reader, view), query).values(of: name)
+        }
+        #expect(texts(names) == [Array("Bob".utf8), Array("\u{212a}im".utf8)])
+    }
+
     @Test func aDamagedEntryIsAnErrorAndOneOfAnEarlierVersionIsNot() throws {
         let index = try library.file.index(.age)
         let entries = try #require(try library.file.dump()["indexes"])
