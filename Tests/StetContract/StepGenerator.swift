@@ -122,7 +122,7 @@ struct StepGenerator {
         case 0...7: if chance(most) { return insertion(world) }
         case 8...10: return .number(any(world), below(12) == 0 ? 10 : below(10))
         case 11: return .name(any(world), names[below(names.count)])
-        case 12, 13: return .key(any(world), chance(3) ? nil : keys[below(keys.count)])
+        case 12, 13: return .key(any(world), chance(3) ? nil : Self.keys[below(Self.keys.count)])
         case 14...17: return .delete(chance(2) ? edited(scene) : any(world))
         case 18:
             return pick(world.dead.sorted()).map { .reinsert($0) } ?? .delete(any(world))
@@ -157,7 +157,7 @@ struct StepGenerator {
     }
 
     private let names = ["a", " b", "c ", "a name that is too long"]
-    private let keys = ["k", "l", "m", "n"]
+    static let keys = ["k", "l", "m", "n"]
 
     private mutating func any(_ world: World) -> Label {
         pick(world.objects.keys.filter(world.isAlive).sorted()) ?? -1

@@ -23,8 +23,9 @@ extension ManagedContext {
     ///
     /// - Precondition: the property is `.unique`.
     /// - Throws: `StoreError`; the error of an earlier read inside an accessor.
-    /// - Complexity: O(pending changes + changes in the store since this context's revision), and a
-    ///   few reads.
+    /// - Complexity: O(edits since the last look-up by this property + changes in the store since
+    ///   this context's revision), and a few reads. The first look-up, and one after a save, an undo
+    ///   or a restored snapshot, looks at all pending changes.
     public func object<M: Model, T: StoredValue>(
         _ type: M.Type, where property: KeyPath<M.Snapshot, T>, is value: T
     ) throws -> M? {
@@ -34,12 +35,15 @@ extension ManagedContext {
         let value = value._value
         if value == .null { return nil }
         let wanted = try index.index.key(of: [value])
-        func hasValue(_ object: M) throws -> Bool {
-            let present = object._$snapshot[keyPath: property]._value
-            return try !object.isDeleted && index.index.key(of: [present]) == wanted
+        func key(_ object: M) throws -> [UInt8] {
+            try index.index.key(of: [object._$snapshot[keyPath: property]._value])
         }
-        for changed in core.changedObjects {
-            if let object = changed as? M, try hasValue(object) { return object }
+        func hasValue(_ object: M) throws -> Bool {
+            try !object.isDeleted && key(object) == wanted
+        }
+        for id in try core.pending.candidates(at: wanted, in: index, as: type, key: key) {
+            // A live object may have a different value by now.
+            if let object = table.object(id, as: type), try hasValue(object) { return object }
         }
         let ids = try store.file.read { reader in
             try reader.objects(of: index, with: [value], asOf: revision)

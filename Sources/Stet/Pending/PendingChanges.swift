@@ -22,6 +22,8 @@ final class PendingChanges {
     @exclusivity(unchecked) private var mayReferToUninserted = false
     /// The members that objects have brought with them, until they are inserted, too.
     @exclusivity(unchecked) private var heldMembers: [HeldMembers] = []
+    /// What look-ups by unique values have found; nil when it would not hold any more.
+    @exclusivity(unchecked) var lookups: ValueLookups?
     /// The number of changes to what is pending.
     @exclusivity(unchecked) private(set) var changeCount: UInt64 = 0
 
@@ -56,16 +58,26 @@ final class PendingChanges {
         noteChange()
         object._$state.flags.remove(.watched)
         touched?.append(object)
+        lookups?.note(object._$key)
     }
 
     private func noteChange() { (changeCount, _) = (changeCount &+ 1, core.pendingSignal?.note()) }
 
+    /// Notes a change of objects that is no edit.
+    private func noteOtherChange() {
+        noteChange()
+        lookups = nil
+    }
+
     /// Begins or ends recording edits; returns the objects that were edited since the last call.
     @discardableResult
     func watch(_ isWatching: Bool) -> [any Model] {
+        // A save changes objects between the periods that are recorded.
+        lookups = nil
         let before = touched ?? []
         touched = isWatching ? [] : nil
-        return before
+        var seen: Set<ObjectIdentifier> = []
+        return before.filter { seen.insert(ObjectIdentifier($0)).inserted }
     }
 
     func setNormalized(_ capture: AnyObject, at index: Int) {
@@ -89,7 +101,7 @@ final class PendingChanges {
     /// Changes the base and current values of an object, and the lists of members with it.
     func change(_ object: some Model, _ body: (inout PendingObject) -> Void) {
         let index = Int(object._$pendingIndex)
-        noteChange()
+        noteOtherChange()
         override(object, objects[index], isTaken: true)
         var entry = objects[index]
         let before = entry
@@ -167,7 +179,7 @@ final class PendingChanges {
     func rollBack<M: Model>(_ object: M) {
         let index = Int(object._$pendingIndex)
         guard objects.indices.contains(index) else { return }
-        noteChange()
+        noteOtherChange()
         let entry = objects[index]
         let wasNew = object._$isNew
         let referrers = wasNew ? try? referrersInMemory(of: object) : nil
@@ -205,7 +217,7 @@ final class PendingChanges {
     /// Restores the last saved state: discards everything pending.
     func rollBackEverything() {
         core.voidSnapshots()
-        noteChange()
+        noteOtherChange()
         let (before, held) = (objects, holders)
         (objects, holders) = ([], ObjectHolders())
         links = [:]
@@ -266,7 +278,7 @@ final class PendingChanges {
     ///   - isRewinding: true when the context returns to the revision of the capture.
     func restore(_ capture: Capture, isRewinding: Bool = false) {
         mayReferToUninserted = true
-        noteChange()
+        noteOtherChange()
         let before = (objects, holders)
         let isPrefix =
             capture.entries.count <= objects.count
@@ -345,7 +357,7 @@ final class PendingChanges {
         let sent = Sent(
             objects: objects, holders: holders, flags: objects.map { $0.object._$flags },
             links: links, snapshots: core.takeSnapshots(), layer: state.pending)
-        noteChange()
+        noteOtherChange()
         for entry in objects { entry.object._$becomeSaved() }
         objects = []
         holders = ObjectHolders()
@@ -360,7 +372,7 @@ final class PendingChanges {
     ///
     /// - Precondition: nothing is pending.
     func makePending(_ sent: Sent) {
-        noteChange()
+        noteOtherChange()
         objects = sent.objects
         holders = sent.holders
         links = sent.links
@@ -400,6 +412,7 @@ final class PendingChanges {
     /// Removes the pending changes from the objects, so that they can be applied to others again.
     func takeOff() -> Capture {
         let capture = capture()
+        noteOtherChange()
         let (before, held) = (objects, holders)
         (objects, holders) = ([], ObjectHolders())
         links = [:]
@@ -418,7 +431,7 @@ final class PendingChanges {
     ///   - base: its new base values; nil to keep the previous ones.
     func resume(_ entry: Capture.Entry, showing current: AnyObject, onto base: AnyObject? = nil) {
         let object = entry.object
-        noteChange()
+        noteOtherChange()
         core.register(object)
         let index = objects.count
         var pending = entry.pending

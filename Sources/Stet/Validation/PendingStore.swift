@@ -12,6 +12,8 @@ public final class PendingStore {
     private var state: WorkingState?
     /// The changes; nil after the validators have run.
     private var changes: UnsafePointer<ChangeSetBuilder>?
+    /// The changed objects by their values in the unique indexes in which something was looked up.
+    private var values: [Int: PendingValues] = [:]
     private var lookups = Lookups()
     private var failure: (any Error)?
 
@@ -56,15 +58,15 @@ public final class PendingStore {
     /// nil value.
     ///
     /// - Precondition: the property is `.unique`.
-    /// - Complexity: a few reads, and O(pending changes + changes in the store since the context's
-    ///   revision).
+    /// - Complexity: a few reads, and O(changes in the store since the context's revision); the
+    ///   first call for a property also reads the changes.
     public func object<M: Model, T: StoredValue>(
         _ type: M.Type, where property: KeyPath<M.Snapshot, T>, is value: T
     ) -> M.Snapshot? {
         let entity = number(of: type)
         let index = store.uniqueIndex(of: type, property, entity)
         let found = reading(nil) { state in
-            try state.object(of: index, with: [value._value])
+            try state.object(of: index, with: [value._value], pending: values(in: index))
                 .map { try M._$decode($0.id, $0.body) }
         }
         if let found {
@@ -93,6 +95,13 @@ public final class PendingStore {
             }
             return found
         }
+    }
+
+    private func values(in index: NumberedIndex) throws -> PendingValues {
+        if let values = values[index.number] { return values }
+        let values = try changes?.pointee.values(in: index) ?? PendingValues()
+        self.values[index.number] = values
+        return values
     }
 
     private func number<M: Model>(of type: M.Type) -> EntityNumber {

@@ -155,19 +155,24 @@ package final class QueryState {
 
     /// Returns the object with these values of a unique index, or nil when the query sees none.
     ///
-    /// - Complexity: O(pending changes + changes in the store since the revision), and a few reads.
-    package func object(of index: NumberedIndex, with values: [Value]) throws -> Row? {
+    /// - Parameter pending: the pending objects by their values in the index.
+    /// - Complexity: O(changes in the store since the revision), and a few reads.
+    package func object(
+        of index: NumberedIndex, with values: [Value], pending: PendingValues
+    ) throws -> Row? {
         if values.contains(.null) { return nil }
-        let wanted = try index.index.key(of: values)
-        let membership = index.membership(in: schema)
-        let pending = try pending(index.entity)
-        for row in pending.rows.values {
-            let body = try RecordBody(row.body, of: entity(index.entity))
-            if try membership.contains(row.id, body, with: wanted) { return row }
+        if let id = try pending.objects(at: index.index.key(of: values)).first {
+            return try row(index.entity, id)
         }
         let ids = try reader.objects(of: index, with: values, asOf: view.revision)
-        return try ids.first { !pending.ids.contains($0) }
+        return try ids.first { try !isPending(index.entity, $0) }
             .flatMap { try storedRow(index.entity, $0) }
+    }
+
+    private func isPending(_ entity: EntityNumber, _ id: ObjectID) throws -> Bool {
+        guard let change = view.change else { return try pending(entity).ids.contains(id) }
+        if case .unchanged = try change(ObjectKey(entity, id)) { return false }
+        return true
     }
 
     /// Returns an object that others refer to; such objects are cached because they are read

@@ -20,6 +20,9 @@ extension Stage {
                 }
             }
         }
+        for kind in Kind.allCases {
+            for key in StepGenerator.keys { try lookUp(key, kind, in: world) }
+        }
         for list in List.all {
             for (label, object) in objects where world.objects[label]?.kind == list.owner {
                 try read(list, of: object, label, into: &world)
@@ -31,6 +34,25 @@ extension Stage {
 
     private func fetch<M: Thing>(_ type: M.Type) throws -> [any Thing] {
         try context.fetch(type).all()
+    }
+
+    /// Looks up an object by its key, which is unique in most models; objects with pending changes
+    /// may share one until they are saved.
+    private func lookUp(_ key: String, _ kind: Kind, in world: World) throws {
+        let found: (any Thing)?
+        switch kind {
+        case .box: found = try context.object(Box.self, where: \.key, is: key)
+        case .item: found = try context.object(Item.self, where: \.key, is: key)
+        case .leaf: found = try context.object(Leaf.self, where: \.key, is: key)
+        case .tag: return
+        }
+        let label = found.map { registry.label(of: $0) }
+        let labels = world.objects.filter { $0.value.kind == kind && $0.value.key == key }.keys
+        if label.map({ !labels.contains($0) }) ?? !labels.isEmpty {
+            throw Difference(
+                "\(kind) with the key \(key): \(label.map { "\($0)" } ?? "nil"), and not one of "
+                    + "\(labels.sorted())")
+        }
     }
 
     private func values(of object: some Thing, _ kind: Kind) throws -> World.Object {

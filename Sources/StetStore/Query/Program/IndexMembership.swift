@@ -39,6 +39,21 @@ extension NumberedIndex {
 }
 
 extension ChangeSetBuilder {
+    /// Returns the objects that are inserted or updated, by their values in a unique index.
+    package borrowing func values(in index: NumberedIndex) throws -> PendingValues {
+        var values = PendingValues()
+        let membership = index.membership(in: schema)
+        for item in items where item.entity == index.entity && item.kind != .delete {
+            let body = try RecordBody(body(item.after), of: schema.entities[item.entity])
+            var key: [UInt8] = []
+            let hasNull = try index.index.append(body, to: &key)
+            if try !hasNull && membership.contains(item.id, body) {
+                values.insert(item.id, at: key)
+            }
+        }
+        return values
+    }
+
     /// Returns the effect of the sorted items, with their final values, on the entries of indexes.
     borrowing func collectedIndexChanges() throws -> IndexChanges {
         var changes = IndexChanges()

@@ -1,0 +1,67 @@
+import StetStore
+
+/// The values of pending objects in the unique indexes in which something was looked up.
+///
+/// Kept so that a look-up between edits costs as much as those edits, not as much as everything that
+/// is pending: a loop of `upsert` calls would otherwise take time in proportion to its square.
+struct ValueLookups {
+    private struct Known {
+        var values = PendingValues()
+        /// The number of edits that the values show.
+        var editCount = 0
+    }
+
+    private var known: [Int: Known] = [:]
+    /// The objects that were edited since the first look-up, in order.
+    private var edited: [ObjectKey] = []
+
+    var editCount: Int { edited.count }
+
+    mutating func note(_ object: ObjectKey) { edited.append(object) }
+
+    /// Returns the objects that were edited since the last look-up in an index; nil when there was
+    /// none.
+    func edited(since index: NumberedIndex) -> [ObjectKey]? {
+        known[index.number].map { Array(edited.dropFirst($0.editCount)) }
+    }
+
+    /// Adds the keys that objects have after a number of edits.
+    mutating func add(
+        _ keys: [(ObjectID, [UInt8])], in index: NumberedIndex, afterEdits editCount: Int
+    ) {
+        var values = known.removeValue(forKey: index.number)?.values ?? PendingValues()
+        for (id, key) in keys { values.insert(id, at: key) }
+        known[index.number] = Known(values: values, editCount: editCount)
+    }
+
+    func objects(at key: [UInt8], in index: NumberedIndex) -> [ObjectID] {
+        known[index.number]?.values.objects(at: key) ?? []
+    }
+}
+
+extension PendingChanges {
+    /// Returns the objects with pending changes, and those whose changes are being saved, that may
+    /// have a key in a unique index: all that have it, and some that have had it.
+    ///
+    /// - Parameter key: returns the key of an object.
+    /// - Complexity: O(edits since the last look-up in the index); O(pending changes) for the first.
+    func candidates<M: Model>(
+        at wanted: [UInt8], in index: NumberedIndex, as type: M.Type, key: (M) throws -> [UInt8]
+    ) rethrows -> [ObjectID] {
+        // The value of a derived attribute may change without an edit of its object.
+        let slots = core.schema.entities[index.entity].derivedSlots
+        if lookups == nil || index.index.parts.contains(where: { slots.contains($0.slot) }) {
+            lookups = ValueLookups()
+        }
+        let editCount = lookups?.editCount ?? 0
+        let edited = lookups?.edited(since: index)
+        var keys: [(ObjectID, [UInt8])] = []
+        for case let object as M in edited?.compactMap(core.object) ?? core.changedObjects {
+            // Its next edit is noted. An edit of an object that is not pending always is.
+            if object.hasChanges { object._$state.flags.insert(.watched) }
+            if !object.isDeleted { keys.append((object.id, try key(object))) }
+        }
+        lookups?.add(keys, in: index, afterEdits: editCount)
+        return lookups?.objects(at: wanted, in: index) ?? []
+    }
+}
