@@ -43,6 +43,13 @@ import Testing
     }
 }
 
+/// A model whose unique values move between objects.
+@Model private final class Seat {
+    @Attribute(.unique) var number: Int?
+
+    init(number: Int?) { self.number = number }
+}
+
 @Suite struct LookupTests {
     private let directory = TemporaryDirectory()
 
@@ -143,5 +150,43 @@ import Testing
         #expect(error.description == "both are closed")
         #expect(otherB.isOpen)
         #expect(other.revision == 2)
+    }
+
+    /// Random permutations of the values, which a validator looks up.
+    @Test(arguments: 1...20) func lookupsByValueSeeValuesThatMove(seed: UInt64) throws {
+        let expected = Monitor<[ObjectID?]>([])
+        var configuration = Store.Configuration()
+        configuration.changeSetValidators = [
+            { validation in
+                let found = (0..<8).map {
+                    validation.store.object(Seat.self, where: \.number, is: $0)?.id
+                }
+                let isExpected = expected.withLock { $0 == found }
+                if !isExpected { validation.report("other seats than expected") }
+            }
+        ]
+        let store = try Store.inMemory(for: Seat.self, configuration: configuration)
+        let context = store.context()
+        var random = SeededGenerator(seed: seed)
+        var seats: [Seat] = []
+        for _ in 0..<40 {
+            if seats.count > 3, random.next() % 3 == 0 {
+                context.delete(seats.remove(at: Int(random.next() % UInt64(seats.count))))
+            }
+            if seats.count < 6 {
+                seats.append(Seat(number: nil))
+                context.insert(seats[seats.count - 1])
+            }
+            let numbers = (0..<8).shuffled(using: &random)
+            for (seat, number) in zip(seats, numbers) where random.next() % 2 == 0 {
+                for other in seats where other.number == number { other.number = nil }
+                seat.number = number
+            }
+            expected.withLock { expected in
+                expected = (0..<8).map { number in seats.first { $0.number == number }?.id }
+            }
+            try context.save()
+        }
+        #expect(try store.revision().number > 10)
     }
 }
