@@ -24,8 +24,8 @@ extension ManagedContext {
     /// - Precondition: the property is `.unique`.
     /// - Throws: `StoreError`; the error of an earlier read inside an accessor.
     /// - Complexity: O(edits since the last look-up by this property + changes in the store since
-    ///   this context's revision), and a few reads. The first look-up, and one after a save, an undo
-    ///   or a restored snapshot, looks at all pending changes.
+    ///   this context's revision), and a few reads. The first look-up, and one after a save, an
+    ///   undo, a rollback or a restored snapshot, looks at all pending changes.
     public func object<M: Model, T: StoredValue>(
         _ type: M.Type, where property: KeyPath<M.Snapshot, T>, is value: T
     ) throws -> M? {

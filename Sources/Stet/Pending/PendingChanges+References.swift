@@ -64,4 +64,18 @@ extension PendingChanges {
             }
         }
     }
+
+    /// Returns the live objects that refer to an object, each with the slot of the reference.
+    func referrersInMemory(of object: some Model) throws -> [(any Model, slot: Slot)] {
+        var found: [(any Model, slot: Slot)] = []
+        for end in state.schema.ends(ofOwner: object._$entityNumber) where end.isReference {
+            for (id, membership) in state.pending.members.list(of: object.id, at: end)
+            where membership.isPresent {
+                if let member = core.object(ObjectKey(end.member, id)) {
+                    found.append((member, end.slot))
+                }
+            }
+        }
+        return found
+    }
 }

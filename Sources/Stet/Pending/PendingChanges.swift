@@ -22,7 +22,7 @@ final class PendingChanges {
     @exclusivity(unchecked) private var mayReferToUninserted = false
     /// The members that objects have brought with them, until they are inserted, too.
     @exclusivity(unchecked) private var heldMembers: [HeldMembers] = []
-    /// What look-ups by unique values have found; nil when it would not hold any more.
+    /// The values found for look-ups; nil when they may not be the present ones any more.
     @exclusivity(unchecked) var lookups: ValueLookups?
     /// The number of changes to what is pending.
     @exclusivity(unchecked) private(set) var changeCount: UInt64 = 0
@@ -191,19 +191,6 @@ final class PendingChanges {
         mayReferToUninserted = true
         // The referrers keep the object alive again, and insert it when they are saved.
         for (referrer, slot) in referrers ?? [] { referrer._$setTarget(object, in: slot) }
-    }
-
-    private func referrersInMemory(of object: some Model) throws -> [(any Model, slot: Slot)] {
-        var found: [(any Model, slot: Slot)] = []
-        for end in state.schema.ends(ofOwner: object._$entityNumber) where end.isReference {
-            for (id, membership) in state.pending.members.list(of: object.id, at: end)
-            where membership.isPresent {
-                if let member = core.object(ObjectKey(end.member, id)) {
-                    found.append((member, end.slot))
-                }
-            }
-        }
-        return found
     }
 
     /// Removes an object from the pending ones; the caller releases the result once nothing here is

@@ -2,8 +2,8 @@ import StetStore
 
 /// The values of pending objects in the unique indexes in which something was looked up.
 ///
-/// Kept so that a look-up between edits costs as much as those edits, not as much as everything that
-/// is pending: a loop of `upsert` calls would otherwise take time in proportion to its square.
+/// Kept so that a look-up between edits costs as much as those edits, not as much as everything
+/// that is pending: a loop of `upsert` calls would otherwise take time in proportion to its square.
 struct ValueLookups {
     private struct Known {
         var values = PendingValues()
@@ -40,8 +40,8 @@ struct ValueLookups {
 }
 
 extension PendingChanges {
-    /// Returns the objects with pending changes, and those whose changes are being saved, that may
-    /// have a key in a unique index: all that have it, and some that have had it.
+    /// Returns the objects with pending changes, or with changes that are being saved, that may have
+    /// a key in a unique index: all that have it, and some that have had it.
     ///
     /// - Parameter key: returns the key of an object.
     /// - Complexity: O(edits since the last look-up in the index); O(pending changes) for the first.

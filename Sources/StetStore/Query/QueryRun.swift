@@ -42,9 +42,10 @@ package final class QueryRun {
             var query = StoreQuery(entity: target, inner)
             query.limit = most + 1
             let run = try QueryRun(state, query)
-            guard try !run.planner.paths().isEmpty else { return conjunct }
+            let access = try run.access()
+            if case .scan = access { return conjunct }
             var targets: [Value] = []
-            try run.forEachMatchingID { id in
+            try run.forEachMatchingID(access) { id in
                 targets.append(.reference(id))
                 return targets.count <= most
             }
@@ -166,8 +167,10 @@ package final class QueryRun {
     /// and without regard to limit, offset and the end of a page, until it returns false.
     ///
     /// No record is read where the way to the objects finds no others.
-    func forEachMatchingID(_ body: (ObjectID) throws -> Bool) throws {
-        let access = try access()
+    func forEachMatchingID(
+        _ access: Access? = nil, _ body: (ObjectID) throws -> Bool
+    ) throws {
+        let access = try access ?? self.access()
         guard case .ids(let ids, let path, _) = access, path.isExact,
             try state.overlay(query.entity).ids.isEmpty
         else { return try forEachMatch(access) { try body($0.id) } }

@@ -24,16 +24,30 @@ public struct EntityIndex: Hashable, Sendable {
         }
     }
 
+    private struct Description: Hashable {
+        let parts: [Part]
+        let isUnique: Bool
+        let contents: Contents
+        let condition: QueryNode?
+        let textVersion: UInt16?
+    }
+    /// The description behind one reference, because queries copy indexes.
+    private final class Storage: Sendable {
+        let description: Description
+        init(_ description: Description) { self.description = description }
+    }
+    private let storage: Storage
+
     /// The properties, the most significant one first.
-    public let parts: [Part]
+    public var parts: [Part] { storage.description.parts }
     /// True when no two objects may have equal values; nil is never equal to nil.
-    public let isUnique: Bool
+    public var isUnique: Bool { storage.description.isUnique }
     /// The parts of the values that the index contains.
-    package let contents: Contents
+    package var contents: Contents { storage.description.contents }
     /// The condition of the objects that have entries; nil when all have.
-    package let condition: QueryNode?
+    package var condition: QueryNode? { storage.description.condition }
     /// The version of the rules by which texts are split; nil for an index of whole values.
-    package let textVersion: UInt16?
+    package var textVersion: UInt16? { storage.description.textVersion }
 
     /// The parts of values that an index contains; the numbers are those of a stored schema.
     package enum Contents: UInt8, Sendable {
@@ -85,12 +99,19 @@ public struct EntityIndex: Hashable, Sendable {
         _ parts: [Part], isUnique: Bool = false, _ contents: Contents, version: UInt16?,
         where condition: QueryNode? = nil
     ) {
-        self.parts = parts
-        self.isUnique = isUnique
-        self.contents = contents
-        self.condition = condition == .everything ? nil : condition
-        textVersion = version
+        storage = Storage(
+            Description(
+                parts: parts, isUnique: isUnique, contents: contents,
+                condition: condition == .everything ? nil : condition, textVersion: version))
     }
+
+    /// Returns whether both have the same properties, contents and condition.
+    public static func == (one: EntityIndex, other: EntityIndex) -> Bool {
+        one.storage === other.storage || one.storage.description == other.storage.description
+    }
+
+    /// Hashes the whole description.
+    public func hash(into hasher: inout Hasher) { hasher.combine(storage.description) }
 
     /// True for an index of the words of texts, which `matching` searches.
     public var isText: Bool { contents == .words }

@@ -2,40 +2,65 @@ import FoundationEssentials
 
 /// The description of one attribute or one to-one relationship.
 public struct Property: Hashable, Sendable {
+    private struct Contents: Hashable {
+        let name: String
+        let type: ValueType
+        let elements: [ValueType]
+        let isOptional: Bool
+        let target: String?
+        var rules: [Rule]
+        let normalizers: [Normalizer]
+        let stamp: Stamp?
+        var hasPosition: Bool
+        let deleteRule: DeleteRule
+        let isHidden: Bool
+        let isCounter: Bool
+        let seal: Seal?
+        let isLarge: Bool
+        var embedded: EmbeddedElements?
+        var derivation: QueryNode?
+    }
+    /// The contents behind one reference, because queries copy properties.
+    private final class Storage: Sendable {
+        let contents: Contents
+        init(_ contents: Contents) { self.contents = contents }
+    }
+    private let storage: Storage
+
     /// The name in the model.
-    public let name: String
+    public var name: String { storage.contents.name }
     /// The type of the value.
-    public let type: ValueType
+    public var type: ValueType { storage.contents.type }
     /// The types of the elements: one for a list, those of keys and values for a dictionary.
-    public let elements: [ValueType]
+    public var elements: [ValueType] { storage.contents.elements }
     /// True when the value may be nil.
-    public let isOptional: Bool
+    public var isOptional: Bool { storage.contents.isOptional }
     /// The entity that a reference refers to; nil for an attribute.
-    public let target: String?
+    public var target: String? { storage.contents.target }
     /// The rules that a value must satisfy, in the order of declaration.
-    public private(set) var rules: [Rule]
+    public var rules: [Rule] { storage.contents.rules }
     /// The normalisers that change a value before it is validated, in the order of declaration.
-    public let normalizers: [Normalizer]
+    public var normalizers: [Normalizer] { storage.contents.normalizers }
     /// The time at which the property is set to the time of the save; nil when never.
-    public let stamp: Stamp?
+    public var stamp: Stamp? { storage.contents.stamp }
     /// True for a reference with a position among the members of the ordered relationship that is
     /// its inverse.
-    public private(set) var hasPosition: Bool
+    public var hasPosition: Bool { storage.contents.hasPosition }
     /// For a reference, the effect on the object that it refers to when its owner is deleted;
     /// `.nullify` has none.
-    public let deleteRule: DeleteRule
+    public var deleteRule: DeleteRule { storage.contents.deleteRule }
     /// True for a value that stays out of encodings and texts.
-    public let isHidden: Bool
+    public var isHidden: Bool { storage.contents.isHidden }
     /// True for an integer whose changes are increments, which are added up.
-    public let isCounter: Bool
+    public var isCounter: Bool { storage.contents.isCounter }
     /// The object by whose key the value is encrypted; nil for a value that is stored as it is.
-    public let seal: Seal?
+    public var seal: Seal? { storage.contents.seal }
     /// True for data whose bytes are outside of the records; see `LargeValue`.
-    public let isLarge: Bool
+    public var isLarge: Bool { storage.contents.isLarge }
     /// The elements of an array of embedded values; nil for any other property.
-    package private(set) var embedded: EmbeddedElements?
+    package var embedded: EmbeddedElements? { storage.contents.embedded }
     /// The expression whose value the property always has; nil for a property that is set.
-    package private(set) var derivation: QueryNode?
+    package var derivation: QueryNode? { storage.contents.derivation }
 
     /// Creates a property.
     public init(
@@ -45,21 +70,23 @@ public struct Property: Hashable, Sendable {
         deleteRule: DeleteRule = .nullify, isHidden: Bool = false, isCounter: Bool = false,
         seal: Seal? = nil, isLarge: Bool = false
     ) {
-        self.isHidden = isHidden
-        self.isLarge = isLarge
-        self.seal = seal
-        self.isCounter = isCounter
-        self.name = name
-        self.type = type
-        self.elements = elements
-        self.isOptional = isOptional
-        self.target = target
-        self.rules = rules
-        self.normalizers = normalizers
-        self.stamp = stamp
-        self.hasPosition = hasPosition
-        self.deleteRule = deleteRule
+        self.init(
+            Contents(
+                name: name, type: type, elements: elements, isOptional: isOptional,
+                target: target, rules: rules, normalizers: normalizers, stamp: stamp,
+                hasPosition: hasPosition, deleteRule: deleteRule, isHidden: isHidden,
+                isCounter: isCounter, seal: seal, isLarge: isLarge))
     }
+
+    private init(_ contents: Contents) { storage = Storage(contents) }
+
+    /// Returns whether both describe the same attribute or relationship.
+    public static func == (one: Property, other: Property) -> Bool {
+        one.storage === other.storage || one.storage.contents == other.storage.contents
+    }
+
+    /// Hashes the whole description.
+    public func hash(into hasher: inout Hasher) { hasher.combine(storage.contents) }
 
     /// Returns whether a value is of the property's type; nil is when it is optional.
     package func accepts(_ value: Value) -> Bool {
@@ -85,30 +112,27 @@ public struct Property: Hashable, Sendable {
     /// Returns the property as an attribute that is derived by an expression, which has a value
     /// unless the property is optional.
     package func derived(by expression: QueryNode) -> Property {
-        var derived = isOptional || rules.contains(.required) ? self : required
-        derived.derivation = expression
-        return derived
+        let derived = isOptional || rules.contains(.required) ? self : required
+        return derived.changed { $0.derivation = expression }
     }
 
     /// Returns the property as an array of embedded values.
     package func array(of elements: EmbeddedElements?) -> Property {
-        var array = self
-        array.embedded = elements
-        return array
+        changed { $0.embedded = elements }
     }
 
     /// The property with a rule that demands a value.
-    package var required: Property {
-        var required = self
-        required.rules.append(.required)
-        return required
-    }
+    package var required: Property { changed { $0.rules.append(.required) } }
 
     /// Returns the property with positions, or without.
     package func withPosition(_ hasPosition: Bool) -> Property {
-        var property = self
-        property.hasPosition = hasPosition
-        return property
+        changed { $0.hasPosition = hasPosition }
+    }
+
+    private func changed(_ change: (inout Contents) -> Void) -> Property {
+        var contents = storage.contents
+        change(&contents)
+        return Property(contents)
     }
 }
 
