@@ -40,11 +40,12 @@ struct ValueLookups {
 }
 
 extension PendingChanges {
-    /// Returns the objects with pending changes, or with changes that are being saved, that may have
-    /// a key in a unique index: all that have it, and some that have had it.
+    /// Returns the objects with pending changes, or with changes that are being saved, that may
+    /// have a key in a unique index: all that have it, and some that have had it.
     ///
     /// - Parameter key: returns the key of an object.
-    /// - Complexity: O(edits since the last look-up in the index); O(pending changes) for the first.
+    /// - Complexity: O(edits since the last look-up in the index), or O(pending changes) for the
+    ///   first one.
     func candidates<M: Model>(
         at wanted: [UInt8], in index: NumberedIndex, as type: M.Type, key: (M) throws -> [UInt8]
     ) rethrows -> [ObjectID] {
