@@ -28,3 +28,10 @@ import Stet
 
     init(_ name: String) { self.name = name }
 }
+
+@Model final class Tag {
+    @Attribute(.unique) var name: String
+    var count: Int = 0
+
+    init(_ name: String) { self.name = name }
+}

@@ -15,12 +15,14 @@ enum CountedWork: String, CaseIterable {
     case refuse = "W13"
     case snapshotAndRestore = "W14"
     case twoHops = "W24"
+    /// Each beside those before it, which a look at all of them would make grow with their number.
+    case upsert = "upsert"
 
     /// The number of objects, or of repetitions, that is counted.
     var size: Int {
         switch self {
         case .insert, .update, .delete, .undo, .refuse, .snapshotAndRestore: 500
-        case .readByID, .readInNewContext: 1_000
+        case .readByID, .readInNewContext, .upsert: 1_000
         case .sort, .fetchObjects, .fetchSnapshots: 10
         case .twoHops: 20
         }
@@ -45,6 +47,7 @@ enum CountedWork: String, CaseIterable {
         switch self {
         case .insert: try insert(count, store)
         case .twoHops: try findOverTwoHops(count, store)
+        case .upsert: try upsert(count, store)
         default:
             try insert(Self.storedCount, store)
             try run(count, store)
@@ -56,7 +59,7 @@ enum CountedWork: String, CaseIterable {
         configuration.mapByteCount = 256 << 20
         return try Store.open(
             at: directory + "/counts.stet", for: Notebook.self, Article.self, Package.self,
-            configuration: configuration)
+            Tag.self, configuration: configuration)
     }
 
     private func insert(_ count: Int, _ store: Store) throws {
@@ -129,6 +132,18 @@ enum CountedWork: String, CaseIterable {
         }
         try context.save()
         if self == .undo { try context.store.undo(author: "lala") }
+    }
+
+    private func upsert(_ count: Int, _ store: Store) throws {
+        let context = store.context()
+        for number in 0..<count {
+            let name = "tag \(number - number % 4)"
+            try context.upsert(Tag.self, where: \.name, is: name, inserting: Tag(name)).count += 1
+        }
+        try context.save()
+        guard try store.fetch(Tag.self).count() == (count + 3) / 4 else {
+            throw CountFailure("each name has one tag")
+        }
     }
 
     private func findOverTwoHops(_ count: Int, _ store: Store) throws {
