@@ -41,9 +41,9 @@ struct ValueLookups {
 
 extension PendingChanges {
     /// Returns the objects with pending changes, or with changes that are being saved, that may
-    /// have a key in a unique index: all that have it, and some that have had it.
+    /// have a key in a unique index: all that have it, and some that have had it; `key` returns the
+    /// key of an object.
     ///
-    /// - Parameter key: returns the key of an object.
     /// - Complexity: O(edits since the last look-up in the index), or O(pending changes) for the
     ///   first one.
     func candidates<M: Model>(

@@ -153,9 +153,9 @@ package final class QueryState {
         return try storedRow(entity, id)
     }
 
-    /// Returns the object with these values of a unique index, or nil when the query sees none.
+    /// Returns the object with these values of a unique index, or nil when the query sees none;
+    /// `pending` has the pending objects by their values in the index.
     ///
-    /// - Parameter pending: the pending objects by their values in the index.
     /// - Complexity: O(changes in the store since the revision), and a few reads.
     package func object(
         of index: NumberedIndex, with values: [Value], pending: PendingValues
