@@ -58,7 +58,7 @@ final class PendingChanges {
         noteChange()
         object._$state.flags.remove(.watched)
         touched?.append(object)
-        lookups?.note(object._$key)
+        lookups?.note(object._$key, amongPending: objects.count)
     }
 
     private func noteChange() { (changeCount, _) = (changeCount &+ 1, core.pendingSignal?.note()) }

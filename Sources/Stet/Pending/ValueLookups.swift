@@ -17,7 +17,12 @@ struct ValueLookups {
 
     var editCount: Int { edited.count }
 
-    mutating func note(_ object: ObjectKey) { edited.append(object) }
+    /// Notes an edit; forgets everything when the edits outnumber the pending objects by far, so
+    /// that edits and look-ups of few objects take no more and more memory.
+    mutating func note(_ object: ObjectKey, amongPending count: Int) {
+        if edited.count > 2 * count + 1_000 { self = ValueLookups() }
+        edited.append(object)
+    }
 
     /// Returns the objects that were edited since the last look-up in an index; nil when there was
     /// none.

@@ -151,6 +151,21 @@ import Testing
         #expect(label.isFound)
     }
 
+    @Test func fewObjectsThatAreEditedOftenTakeLittleMemory() throws {
+        let store = try Store.inMemory(for: Herb.self, HerbFamily.self, HerbNote.self)
+        let context = store.context()
+        let note = HerbNote("")
+        context.insert(note)
+        for number in 0..<5_000 {
+            note.text = "\(number)"
+            let found = try context.object(HerbNote.self, where: \.text, is: "\(number)")
+            #expect(found === note)
+        }
+        #expect(try context.object(HerbNote.self, where: \.text, is: "4998") == nil)
+        let editCount = try #require(context.core.pending.lookups?.editCount)
+        #expect(editCount <= 1_003)
+    }
+
     @Test func hooksThatLookUpRunOncePerRound() throws {
         let store = try Store.inMemory(for: Herb.self, HerbFamily.self, HerbNote.self)
         let context = store.context()
