@@ -14,12 +14,12 @@ struct PropertyBounds {
     /// False when more objects are within the bounds than satisfy the condition.
     private(set) var isExact: Bool
     /// The places of the conjuncts that were combined.
-    private(set) var conjuncts: Set<Int> = []
+    private(set) var conjuncts: ConjunctSet = []
 
     /// Creates the bounds of a conjunct at a place; nil when it has none.
     init?(_ conjunct: QueryNode, at place: Int, _ entity: Entity) {
         self.init(conjunct, entity)
-        conjuncts = [place]
+        conjuncts = ConjunctSet(place)
     }
 
     /// Creates the bounds of a condition; nil when the condition has none.

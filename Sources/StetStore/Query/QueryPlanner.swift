@@ -34,7 +34,7 @@ struct QueryPlanner {
     /// Returns all paths, in no particular order.
     func paths() throws -> [QueryPath] {
         var paths: [QueryPath] = []
-        for index in schema.indexes where index.entity == entity {
+        for index in schema.indexes(ofEntity: entity) {
             switch index.index.contents {
             case .values: if let path = try indexPath(index) { paths.append(.index(path)) }
             case .substrings:
@@ -87,8 +87,8 @@ struct QueryPlanner {
 
     /// Returns the places of the conjuncts that all objects in an index satisfy; nil when objects
     /// that satisfy the whole condition may not be in it.
-    private func conjuncts(metIn index: NumberedIndex) -> Set<Int>? {
-        var met: Set<Int> = []
+    private func conjuncts(metIn index: NumberedIndex) -> ConjunctSet? {
+        var met: ConjunctSet = []
         for required in index.index.condition?.conjuncts ?? [] {
             let equal = conjuncts.indices.filter { conjuncts[$0] == required }
             if equal.isEmpty {
@@ -96,7 +96,7 @@ struct QueryPlanner {
                     bounds.contains(where: bound.contains)
                 else { return nil }
             }
-            met.formUnion(equal)
+            for place in equal { met.formUnion(ConjunctSet(place)) }
         }
         return met
     }
@@ -106,7 +106,7 @@ struct QueryPlanner {
     func orderedRange(
         _ index: NumberedIndex, _ order: [QueryOrder]
     ) throws -> QueryPath.OrderedRange? {
-        guard index.entity == entity, !index.index.hasLists else { return nil }
+        guard !index.index.hasLists else { return nil }
         let parts = index.index.parts
         let fixed = parts.count - order.count
         guard fixed >= 0 else { return nil }
@@ -170,8 +170,8 @@ struct QueryPlanner {
     /// The indexes of substrings that are of no use because the texts that the condition searches
     /// for are too short, in words.
     var shortSubstrings: [String] {
-        schema.indexes.compactMap { index in
-            guard index.entity == entity, index.index.isOfSubstrings,
+        schema.indexes(ofEntity: entity).compactMap { index in
+            guard index.index.isOfSubstrings,
                 substringPath(index) == nil, let text = searchedTexts(index).first
             else { return nil }
             let name = index.index.description(in: schema.entities[entity])
@@ -220,6 +220,19 @@ struct QueryPlanner {
         let paths = try paths()
         return paths.first(where: \.isSingle) ?? paths.first
     }
+}
+
+/// The places of conjuncts in a condition; of more than 64, the first 64.
+///
+/// A condition with more is never found to be whole, so each object is tested.
+struct ConjunctSet: OptionSet {
+    let rawValue: UInt64
+
+    init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    init(_ place: Int) { rawValue = 1 << place }
+
+    var count: Int { rawValue.nonzeroBitCount }
 }
 
 extension StoreQuery {

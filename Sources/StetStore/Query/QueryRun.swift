@@ -35,8 +35,8 @@ package final class QueryRun {
         var isChanged = false
         let conjuncts = try condition.conjuncts.map { conjunct in
             guard let (slot, name, inner) = conjunct.lookingFromTarget,
-                state.schema.indexes.contains(where: { index in
-                    index.entity == entity && index.index.parts.contains { $0.slot == slot }
+                state.schema.indexes(ofEntity: entity).contains(where: { index in
+                    index.index.parts.contains { $0.slot == slot }
                 }), let target = state.schema.number(ofEntity: name)
             else { return conjunct }
             var query = StoreQuery(entity: target, inner)
@@ -138,7 +138,7 @@ package final class QueryRun {
         let isPart = query.limit != nil || query.condition != .everything
         if !isPart { return nil }
         var found: QueryPath.OrderedRange?
-        for index in state.schema.indexes {
+        for index in state.schema.indexes(ofEntity: query.entity) {
             guard let range = try planner.orderedRange(index, query.order) else { continue }
             if range.isExact { return range }
             guard range.isWhole || query.limit != nil else { continue }

@@ -31,23 +31,19 @@ public struct EntityIndex: Hashable, Sendable {
         let condition: QueryNode?
         let textVersion: UInt16?
     }
-    /// The description behind one reference, because queries copy indexes.
-    private final class Storage: Sendable {
-        let description: Description
-        init(_ description: Description) { self.description = description }
-    }
-    private let storage: Storage
+    /// Shared, because queries copy indexes.
+    private let storage: SharedContents<Description>
 
     /// The properties, the most significant one first.
-    public var parts: [Part] { storage.description.parts }
+    public var parts: [Part] { storage.contents.parts }
     /// True when no two objects may have equal values; nil is never equal to nil.
-    public var isUnique: Bool { storage.description.isUnique }
+    public var isUnique: Bool { storage.contents.isUnique }
     /// The parts of the values that the index contains.
-    package var contents: Contents { storage.description.contents }
+    package var contents: Contents { storage.contents.contents }
     /// The condition of the objects that have entries; nil when all have.
-    package var condition: QueryNode? { storage.description.condition }
+    package var condition: QueryNode? { storage.contents.condition }
     /// The version of the rules by which texts are split; nil for an index of whole values.
-    package var textVersion: UInt16? { storage.description.textVersion }
+    package var textVersion: UInt16? { storage.contents.textVersion }
 
     /// The parts of values that an index contains; the numbers are those of a stored schema.
     package enum Contents: UInt8, Sendable {
@@ -99,19 +95,11 @@ public struct EntityIndex: Hashable, Sendable {
         _ parts: [Part], isUnique: Bool = false, _ contents: Contents, version: UInt16?,
         where condition: QueryNode? = nil
     ) {
-        storage = Storage(
+        storage = SharedContents(
             Description(
                 parts: parts, isUnique: isUnique, contents: contents,
                 condition: condition == .everything ? nil : condition, textVersion: version))
     }
-
-    /// Returns whether both have the same properties, contents and condition.
-    public static func == (one: EntityIndex, other: EntityIndex) -> Bool {
-        one.storage === other.storage || one.storage.description == other.storage.description
-    }
-
-    /// Hashes the whole description.
-    public func hash(into hasher: inout Hasher) { hasher.combine(storage.description) }
 
     /// True for an index of the words of texts, which `matching` searches.
     public var isText: Bool { contents == .words }
@@ -251,18 +239,18 @@ extension Schema {
 
     /// Returns the indexes of an entity.
     package func indexes(ofEntity entity: EntityNumber) -> [NumberedIndex] {
-        indexes.filter { $0.entity == entity }
+        indexesByEntity.element(at: entity.index) ?? []
     }
 
     /// Returns the index that makes the values of a property unique, in all objects of the entity;
     /// nil when there is none.
     package func uniqueIndex(of slot: Slot, ofEntity entity: EntityNumber) -> NumberedIndex? {
-        indexes.first { $0.entity == entity && $0.index.isUnique(in: slot) }
+        indexes(ofEntity: entity).first { $0.index.isUnique(in: slot) }
     }
 
     /// Returns the index of the words of an entity's texts; nil when none of them is searchable.
     package func textIndex(ofEntity entity: EntityNumber) -> NumberedIndex? {
-        indexes.first { $0.entity == entity && $0.index.isText }
+        indexes(ofEntity: entity).first { $0.index.isText }
     }
 
     static func numbered(_ entities: [Entity], _ numbers: [Int]?) -> [NumberedIndex] {

@@ -20,12 +20,8 @@ public struct Property: Hashable, Sendable {
         var embedded: EmbeddedElements?
         var derivation: QueryNode?
     }
-    /// The contents behind one reference, because queries copy properties.
-    private final class Storage: Sendable {
-        let contents: Contents
-        init(_ contents: Contents) { self.contents = contents }
-    }
-    private let storage: Storage
+    /// Shared, because queries copy properties.
+    private let storage: SharedContents<Contents>
 
     /// The name in the model.
     public var name: String { storage.contents.name }
@@ -78,15 +74,7 @@ public struct Property: Hashable, Sendable {
                 isCounter: isCounter, seal: seal, isLarge: isLarge))
     }
 
-    private init(_ contents: Contents) { storage = Storage(contents) }
-
-    /// Returns whether both describe the same attribute or relationship.
-    public static func == (one: Property, other: Property) -> Bool {
-        one.storage === other.storage || one.storage.contents == other.storage.contents
-    }
-
-    /// Hashes the whole description.
-    public func hash(into hasher: inout Hasher) { hasher.combine(storage.contents) }
+    private init(_ contents: Contents) { storage = SharedContents(contents) }
 
     /// Returns whether a value is of the property's type; nil is when it is optional.
     package func accepts(_ value: Value) -> Bool {

@@ -9,6 +9,7 @@ public struct Schema: Hashable, Sendable {
         var revision = 1
         var entities: [Entity]
         var indexes: [NumberedIndex] = []
+        var indexesByEntity: [[NumberedIndex]] = []
         var links: [LinkType] = []
         var ends: [MemberEnd] = []
         var endsByNumber: [MemberEnd] = []
@@ -22,12 +23,8 @@ public struct Schema: Hashable, Sendable {
         var hasLargeValues = false
         var numbersByName: [EntityNumber]
     }
-    /// The contents behind one reference, because every context contains a schema.
-    private final class Storage: Sendable {
-        let contents: Contents
-        init(_ contents: Contents) { self.contents = contents }
-    }
-    private let storage: Storage
+    /// Shared, because every context contains a schema.
+    private let storage: SharedContents<Contents>
 
     /// The revision of the schema, which each migration increments; the first one of a store is 1.
     public var revision: Int { storage.contents.revision }
@@ -35,6 +32,8 @@ public struct Schema: Hashable, Sendable {
     public var entities: [Entity] { storage.contents.entities }
     /// The indexes of all entities, in the order of the entities.
     package var indexes: [NumberedIndex] { storage.contents.indexes }
+    /// The indexes, by the number of their entity.
+    var indexesByEntity: [[NumberedIndex]] { storage.contents.indexesByEntity }
     /// The types of links; number n has the index n - 1.
     public var links: [LinkType] { storage.contents.links }
     /// The ends of all references, in the order of entities and slots, followed by those of all
@@ -62,7 +61,7 @@ public struct Schema: Hashable, Sendable {
 
     /// Returns whether both describe the same entities, links and indexes at the same revision.
     public static func == (one: Schema, other: Schema) -> Bool {
-        one.storage === other.storage || one.storage.contents == other.storage.contents
+        one.storage == other.storage
     }
 
     /// Hashes revision, entities and links.
@@ -96,6 +95,9 @@ public struct Schema: Hashable, Sendable {
             indexes: Self.numbered(entities, indexNumbers), links: links,
             numbersByName: entities.indices.filter { !entities[$0].isRemoved }
                 .sorted { entities[$0].name < entities[$1].name }.map(EntityNumber.init(index:)))
+        contents.indexesByEntity = entities.numbers.map { entity in
+            contents.indexes.filter { $0.entity == entity }
+        }
         let ends = Self.ends(of: entities, links, contents.numbersByName, endNumbers)
         contents.ends = ends
         contents.endsByNumber = ends.sorted { $0.number < $1.number }
@@ -109,7 +111,7 @@ public struct Schema: Hashable, Sendable {
         contents.endsByOwner = entities.numbers.map { entity in
             ends.filter { $0.owner == entity }
         }
-        let schema = Schema(Storage(contents))
+        let schema = Schema(SharedContents(contents))
         if let problem = schema.problem { throw Self.unusable(problem) }
         contents.countedRelationships = Self.counted(schema)
         contents.hasSealedAttributes = entities.contains { !$0.sealedSlots.isEmpty }
@@ -125,15 +127,15 @@ public struct Schema: Hashable, Sendable {
                 contents.relationshipsByEnd[end.number] = relationship
             }
         }
-        storage = Storage(contents)
+        storage = SharedContents(contents)
     }
 
-    private init(_ storage: Storage) { self.storage = storage }
+    private init(_ storage: SharedContents<Contents>) { self.storage = storage }
 
     /// Creates a schema of a single entity, whose bodies can be written and read, without the
     /// entities that it refers to.
     package init(alone entity: Entity) {
-        storage = Storage(Contents(entities: [entity], numbersByName: [1]))
+        storage = SharedContents(Contents(entities: [entity], numbersByName: [1]))
     }
 
     private static func unusable(_ problem: String) -> StoreError {
