@@ -1,11 +1,15 @@
-import Glibc
-
 /// A text to search for in others, character by character, with the comparison of `String`.
+///
+/// Most texts do not contain it, which their bytes show sooner than characters. A search that
+/// ignores case compares the bytes of letters of ASCII without their case.
 struct TextPattern {
     private let search: QueryNode.TextSearch
     private let folding: TextFolding
     private let text: String
     private let bytes: [UInt8]
+    /// The bits that do not count in each byte; those of case have to be set in `bytes`.
+    private let ignored: [UInt8]
+    private let isASCII: Bool
 
     /// Creates a pattern; with a folding it is searched for in folded texts.
     init(_ search: QueryNode.TextSearch, _ text: String, _ folding: TextFolding = []) {
@@ -13,15 +17,16 @@ struct TextPattern {
         self.folding = folding
         self.text = text.folded(folding).inNormalFormC
         bytes = Array(self.text.utf8)
+        isASCII = bytes.allSatisfy { $0 < 0x80 }
+        ignored = bytes.map { byte in
+            folding.contains(.caseInsensitive) && (0x61...0x7A).contains(byte) ? 0x20 : 0
+        }
     }
 
     /// Returns whether a text contains the pattern.
-    ///
-    /// Most texts do not, which their bytes show sooner than characters.
     func matches(_ text: String) -> Bool {
-        var text = text.folded(folding).inNormalFormC
-        return text.withUTF8 { matchesNormalized(UnsafeRawBufferPointer($0)) }
-            ?? matches(characters: text)
+        var text = text
+        return text.withUTF8 { matches(UnsafeRawBufferPointer($0), isNormalized: false) }
     }
 
     /// Returns whether a text contains the pattern.
@@ -29,81 +34,72 @@ struct TextPattern {
     /// In normal form C, equal characters have equal bytes; if a match may not begin and end at
     /// character boundaries, the characters are compared.
     func matches(_ text: UnsafeRawBufferPointer, isNormalized: Bool) -> Bool {
-        if !folding.isEmpty { return matchesFolded(text) }
-        guard isNormalized else { return matches(String(decoding: text, as: UTF8.self)) }
-        return matchesNormalized(text)
-            ?? matches(characters: String(decoding: text, as: UTF8.self))
-    }
-
-    /// Returns whether a text in normal form C matches; nil when its characters must be compared.
-    private func matchesNormalized(_ text: UnsafeRawBufferPointer) -> Bool? {
         if bytes.isEmpty { return true }
-        guard let start = find(in: text) else { return false }
-        return text.isBoundary(start) && text.isBoundary(start + bytes.count) ? true : nil
-    }
-
-    /// Returns whether a folded text matches; folding ASCII only converts to lowercase.
-    private func matchesFolded(_ text: UnsafeRawBufferPointer) -> Bool {
-        let isCaseFolded = folding.contains(.caseInsensitive)
-        let answer: Bool?? = withUnsafeTemporaryAllocation(
-            byteCount: text.count, alignment: 1
-        ) { folded in
-            if !text.foldASCII(into: folded, isCaseFolded: isCaseFolded) { return nil }
-            return .some(matchesNormalized(UnsafeRawBufferPointer(folded)))
+        let bytesDecide = folding.isEmpty && isNormalized
+        if isASCII || bytesDecide {
+            guard let start = find(in: text) else {
+                if bytesDecide || text.isASCIIOnlyWhereFolded(folding) { return false }
+                return matches(characters: text)
+            }
+            if text.isBoundary(start), text.isBoundary(start + bytes.count) { return true }
+        } else if text.isASCII {
+            return false
         }
-        if case .some(.some(let answer)) = answer { return answer }
-        return matches(String(decoding: text, as: UTF8.self))
+        return matches(characters: text)
     }
 
     /// Returns the first offset of the bytes; nil when there is none.
     private func find(in text: UnsafeRawBufferPointer) -> Int? {
         guard text.count >= bytes.count, let base = text.baseAddress else { return nil }
-        return bytes.withUnsafeBytes { bytes -> Int? in
-            switch search {
-            case .prefix:
-                return memcmp(base, bytes.baseAddress!, bytes.count) == 0 ? 0 : nil
-            case .suffix:
-                let start = text.count - bytes.count
-                return memcmp(base + start, bytes.baseAddress!, bytes.count) == 0 ? start : nil
-            case .anywhere: return findAnywhere(in: text, base, bytes)
-            }
+        switch search {
+        case .prefix: return isMatch(base) ? 0 : nil
+        case .suffix:
+            let start = text.count - bytes.count
+            return isMatch(base + start) ? start : nil
+        case .anywhere: return findAnywhere(in: text, base)
         }
+    }
+
+    @inline(__always)
+    private func isMatch(_ start: UnsafeRawPointer) -> Bool {
+        for place in bytes.indices
+        where (start + place).load(as: UInt8.self) | ignored[place] != bytes[place] {
+            return false
+        }
+        return true
     }
 
     /// Searches for the first and the last byte at their distance, at sixteen offsets at once, and
     /// then for those between.
-    private func findAnywhere(
-        in text: UnsafeRawBufferPointer, _ base: UnsafeRawPointer, _ bytes: UnsafeRawBufferPointer
-    ) -> Int? {
+    private func findAnywhere(in text: UnsafeRawBufferPointer, _ base: UnsafeRawPointer) -> Int? {
         let last = bytes.count - 1
         let end = text.count - last
-        func isMatch(_ start: Int) -> Bool {
-            memcmp(base + start, bytes.baseAddress!, bytes.count) == 0
-        }
         typealias Block = SIMD16<UInt8>
-        let firsts = Block(repeating: bytes[0])
-        let lasts = Block(repeating: bytes[last])
-        guard end >= Block.scalarCount else {
-            return (0..<end).first { text[$0] == bytes[0] && isMatch($0) }
-        }
+        guard end >= Block.scalarCount else { return (0..<end).first { isMatch(base + $0) } }
+        let (firsts, lasts) = (Block(repeating: bytes[0]), Block(repeating: bytes[last]))
+        let ignoredOfFirsts = Block(repeating: ignored[0])
+        let ignoredOfLasts = Block(repeating: ignored[last])
         var start = 0
         while start < end {
             // The last offsets are tested together, some of them again.
             start = Swift.min(start, end - Block.scalarCount)
-            let block = (base + start).loadUnaligned(as: Block.self)
-            let behind = (base + start + last).loadUnaligned(as: Block.self)
+            let block = (base + start).loadUnaligned(as: Block.self) | ignoredOfFirsts
+            let behind = (base + start + last).loadUnaligned(as: Block.self) | ignoredOfLasts
             // Zero where both bytes match the pattern.
             let difference = (block ^ firsts) | (behind ^ lasts)
             if difference.hasZero {
                 for place in 0..<Block.scalarCount
-                where difference[place] == 0 && isMatch(start + place) { return start + place }
+                where difference[place] == 0 && isMatch(base + start + place) {
+                    return start + place
+                }
             }
             start += Block.scalarCount
         }
         return nil
     }
 
-    private func matches(characters text: String) -> Bool {
+    private func matches(characters text: UnsafeRawBufferPointer) -> Bool {
+        let text = String(decoding: text, as: UTF8.self).folded(folding).inNormalFormC
         switch search {
         case .prefix: return text.starts(with: self.text)
         case .suffix: return text.reversed().starts(with: self.text.reversed())
@@ -135,30 +131,41 @@ extension SIMD16<UInt8> {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Copies ASCII text, in lowercase if `isCaseFolded`; returns false for other text.
-    fileprivate func foldASCII(
-        into folded: UnsafeMutableRawBufferPointer, isCaseFolded: Bool
-    ) -> Bool {
-        guard let source = baseAddress, let target = folded.baseAddress else { return true }
+    fileprivate var isASCII: Bool { beyondASCII(from: 0) == count }
+
+    /// Returns the offset of the first byte from an offset on that is not ASCII; the number of
+    /// bytes when there is none.
+    private func beyondASCII(from start: Int) -> Int {
         typealias Block = SIMD16<UInt8>
-        let span = isCaseFolded ? UInt8(26) : 0
-        guard count >= Block.scalarCount else {
-            for (place, byte) in enumerated() {
-                if byte >= 0x80 { return false }
-                folded[place] = byte &- 0x41 < span ? byte | 0x20 : byte
-            }
-            return true
+        var place = start
+        while place + Block.scalarCount <= count,
+            loadUnaligned(fromByteOffset: place, as: Block.self).isASCII
+        {
+            place += Block.scalarCount
         }
-        var start = 0
-        while start < count {
-            // The last bytes are copied together, some of them again.
-            start = Swift.min(start, count - Block.scalarCount)
-            let block = (source + start).loadUnaligned(as: Block.self)
-            if !block.isASCII { return false }
-            let isCapital = (block &- 0x41) .< Block(repeating: span)
-            (target + start).storeBytes(
-                of: block.replacing(with: block | 0x20, where: isCapital), as: Block.self)
-            start += Block.scalarCount
+        while place < count, self[place] < 0x80 { place += 1 }
+        return place
+    }
+
+    /// Returns whether folding the text gives no ASCII but that of its ASCII; may be false where
+    /// it gives none.
+    ///
+    /// Without regard to case, few scalars give ASCII, such as the Kelvin sign and ß. They are
+    /// not among those that begin with the bytes below, which most other texts consist of: of
+    /// Latin 1 but ß, Greek to Arabic, punctuation, the scripts of East Asia, and emoji.
+    fileprivate func isASCIIOnlyWhereFolded(_ folding: TextFolding) -> Bool {
+        var place = beyondASCII(from: 0)
+        if place < count, folding != .caseInsensitive { return false }
+        while place < count {
+            let second = place + 1 < count ? self[place + 1] : 0
+            switch (self[place], second) {
+            case (0xC3, 0x9F): return false
+            case (0xC2...0xC3, _), (0xCE...0xDF, _): place += 2
+            case (0xE2, 0x80), (0xE3...0xED, _): place += 3
+            case (0xF0, _): place += 4
+            default: return false
+            }
+            if place < count, self[place] < 0x80 { place = beyondASCII(from: place) }
         }
         return true
     }

@@ -121,13 +121,16 @@ public struct Schema: Hashable, Sendable {
         } catch {
             throw Self.unusable(error.description)
         }
-        for relationship in entities.lazy.flatMap(\.relationships) {
-            guard let end = schema.membersEnd(of: relationship) else { continue }
-            if contents.relationshipsByEnd[end.number] == nil {
-                contents.relationshipsByEnd[end.number] = relationship
-            }
-        }
+        contents.relationshipsByEnd = schema.firstRelationships
         storage = SharedContents(contents)
+    }
+
+    /// The first relationship whose members are listed at each end.
+    private var firstRelationships: [EndNumber: Relationship] {
+        let relationships = entities.lazy.flatMap(\.relationships).compactMap { relationship in
+            membersEnd(of: relationship).map { ($0.number, relationship) }
+        }
+        return Dictionary(relationships) { first, _ in first }
     }
 
     private init(_ storage: SharedContents<Contents>) { self.storage = storage }
