@@ -31,8 +31,10 @@ extension Model {
     /// Checks the current value of a property as a save would, and changes nothing.
     ///
     /// - Returns: the value as a save would store it.
-    /// - Throws: `ValidationError` with every violation of the property, including uniqueness;
+    /// - Throws: `ValidationError` with every violation of the property, including uniqueness: of
+    ///   its value, of values of which it is one, and under a condition that reads it;
     ///   `StoreError`.
+    /// - Complexity: O(pending changes), and a few reads, for each unique index with the property.
     @discardableResult
     public func validate<T: StoredValue>(_ property: KeyPath<Snapshot, T>) throws -> T {
         let slot = Self._$slot(property)
@@ -46,7 +48,7 @@ extension Model {
         for chain in configuration.chains {
             violations += chain.violations(of: field, id, slot: slot, configuration.messages)
         }
-        violations += try _$core?.violationsOfUniqueness(normalized, slot, self) ?? []
+        violations += try _$core?.violationsOfUniqueness(slot, self) ?? []
         guard violations.isEmpty else {
             throw ValidationError(
                 violations: violations.inTotalOrder(), rejected: ChangeSet())
@@ -78,35 +80,70 @@ extension Model {
 }
 
 extension ContextCore {
-    /// Returns a violation when another object has the value of a unique property.
+    /// Returns a violation for each unique index that depends on a property and in which another
+    /// object has the values of an object.
     fileprivate func violationsOfUniqueness<M: Model>(
-        _ value: Value, _ slot: Slot, _ object: M
+        _ slot: Slot, _ object: M
     ) throws -> [Violation] {
-        if value == .null { return [] }
         let entity = table(for: M.self).entity
-        guard let index = schema.uniqueIndex(of: slot, ofEntity: entity),
-            let other = try holder(of: value, index, slot, besides: object)
-        else {
-            return []
+        let indexes = schema.indexes(ofEntity: entity).filter {
+            $0.index.isUnique && $0.index.slots.contains(slot)
         }
-        let conflict = UniquenessConflict(index: index.number, object: object.id, other: other)
-        return schema.violations([conflict], messages) { _, _ in value }
+        let conflicts = try indexes.compactMap { index in
+            try holder(of: index, besides: object).map { other in
+                UniquenessConflict(index: index.number, object: object.id, other: other)
+            }
+        }
+        return try schema.violations(conflicts, messages) { _, slot in
+            M._$description.normalized(try object._$value(slot: slot), slot: slot)
+        }
     }
 
+    /// Returns another object that has the values of an object in a unique index.
     private func holder<M: Model>(
-        of value: Value, _ index: NumberedIndex, _ slot: Slot, besides object: M
+        of index: NumberedIndex, besides object: M
     ) throws -> ObjectID? {
-        let wanted = try index.index.key(of: [value])
+        let entity = schema.entities[index.entity]
+        func claimed(_ object: M) throws -> [Value]? {
+            try object._$normalizedBody(of: index.index.slots, as: entity).flatMap {
+                try index.claimedValues(of: object.id, $0, in: schema)
+            }
+        }
+        guard let values = try claimed(object) else { return nil }
+        let wanted = try index.index.key(of: values)
         var pendingIDs: Set<ObjectID> = [object.id]
         for case let other as M in changedObjects where other != object {
             pendingIDs.insert(other.id)
-            if other.isDeleted { continue }
-            let present = M._$description.normalized(try other._$value(slot: slot), slot: slot)
-            if try index.index.key(of: [present]) == wanted { return other.id }
+            guard !other.isDeleted, let present = try claimed(other) else { continue }
+            if try index.index.key(of: present) == wanted { return other.id }
         }
         return try store.file.read { reader in
-            try reader.objects(of: index, with: [value], asOf: revision)
+            try reader.objects(of: index, with: values, asOf: revision)
         }.first { !pendingIDs.contains($0) }
+    }
+}
+
+extension Model {
+    /// Returns a body with the current values in some slots, after their normalisers have run, and
+    /// any positions; nil when a value has no stored form.
+    fileprivate func _$normalizedBody(
+        of slots: Set<Slot>, as entity: Entity
+    ) throws -> EncodedBody? {
+        guard let body = try? _$body() else { return nil }
+        let description = Self._$description
+        var values = [Value](repeating: .null, count: entity.properties.count)
+        for slot in slots {
+            if let field = description.referenceField(in: slot) {
+                let target = _$snapshot[keyPath: field]
+                let hasPosition = entity.properties[slot].hasPosition
+                values[slot] =
+                    target.map { hasPosition ? .placed($0, .first) : .reference($0) } ?? .null
+            } else {
+                let value = try body.read(as: entity) { try $0.value(slot) }
+                values[slot] = description.normalized(value, slot: slot)
+            }
+        }
+        return try? EncodedBody(values, of: entity)
     }
 }
 

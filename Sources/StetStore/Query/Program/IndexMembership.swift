@@ -36,6 +36,15 @@ struct IndexMembership {
 extension NumberedIndex {
     /// Returns which objects have entries, compiled.
     func membership(in schema: Schema) -> IndexMembership { IndexMembership(self, schema) }
+
+    /// Returns the values of an object that no other may have in the unique index; nil when it has
+    /// no entry, or one of them is nil.
+    package func claimedValues(
+        of id: ObjectID, _ body: EncodedBody, in schema: Schema
+    ) throws -> [Value]? {
+        let values = try membership(in: schema).values(id, body.bytes, of: schema.entities[entity])
+        return values.flatMap { $0.contains(.null) ? nil : $0 }
+    }
 }
 
 extension ChangeSetBuilder {

@@ -31,14 +31,14 @@ struct MemberConditions: TestedList {
         try state.forEachMember(of: owner.id, at: end) { id in
             let known = tested?.results[id]
             if let known, !known || value == nil { return try body(known, .null) }
-            if known ?? isEverything, let value = valued?.values[id] {
+            if known == true || isEverything, let value = valued?.values[id] {
                 return try body(true, value)
             }
             guard let member = try state.target(end.member, id) else { return true }
             frame.members.append(member)
             defer { frame.members.removeLast() }
             let isMet = try known ?? (isEverything || condition.test(&frame))
-            tested?.results[id] = isMet
+            tested?.results.set(isMet, of: id)
             var found = Value.null
             if isMet, let value {
                 found = try valued?.values[id] ?? value.value(&frame)
@@ -73,12 +73,12 @@ struct MemberConditions: TestedList {
 /// Without them, conditions inside of others would be tested again for each way to a member.
 final class TestedMembers {
     // Not checked at each access: nothing runs while one of them is read or changed.
-    @exclusivity(unchecked) var results: [ObjectID: Bool] = [:]
-    @exclusivity(unchecked) private(set) var values: [ObjectID: Value] = [:]
+    @exclusivity(unchecked) var results = IDTable<Bool>()
+    @exclusivity(unchecked) private(set) var values = IDTable<Value>()
 
     /// Remembers a value, of at most as many members as a query keeps rows of.
     func remember(_ value: Value, of id: ObjectID) {
-        if values.count >= QueryState.keptRowCount { values = [:] }
-        values[id] = value
+        if values.count >= QueryState.keptRowCount { values = IDTable() }
+        values.set(value, of: id)
     }
 }
