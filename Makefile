@@ -88,7 +88,7 @@ test: setup ## Builds everything and runs all tests
 
 # One build serves the optimised tests and the campaigns; Package.swift has its flags.
 OPTIMISED := STET_FAULTS=1 STET_OPTIMISED=1 $(SWIFT)
-OPTIMISED_BUILD := .build-optimised
+OPTIMISED_BUILD ?= .build-optimised
 # Messages of the compiler do not depend on it, and the walks need functions that are not inlined.
 test-optimised: setup ## Runs the library's tests in an optimised build
 	$(OPTIMISED) build --scratch-path $(OPTIMISED_BUILD) --build-tests
