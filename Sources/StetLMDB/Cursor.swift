@@ -164,4 +164,10 @@ extension UnsafeRawBufferPointer {
     package func hasPrefix(_ prefix: UnsafeRawBufferPointer) -> Bool {
         count >= prefix.count && memcmp(baseAddress!, prefix.baseAddress!, prefix.count) == 0
     }
+
+    /// Starts to load the first bytes, at most 512, into the cache of the processor.
+    @inline(__always)
+    package func prefetch() {
+        prefetch_bytes(baseAddress?.assumingMemoryBound(to: CChar.self), Swift.min(count, 512))
+    }
 }
