@@ -3,7 +3,7 @@
 /// For one thread and for ids that are only added: a look-up takes a few nanoseconds and counts no
 /// references but those of the element, where a `Dictionary` in an object also counts its own.
 struct IDTable<Element>: ~Copyable {
-    /// An entry, which is empty when its id is that of no object; then `element` is not initialised.
+    /// An entry, which is empty when its id is that of no object; then it has no element.
     private struct Entry {
         let id: ObjectID
         var element: Element

@@ -68,7 +68,7 @@ struct TextPatternTests {
         #expect(foundCount < 18_000)
     }
 
-    /// Of every scalar that gives ASCII when its case is ignored, the ASCII is found.
+    /// The ASCII that a scalar gives when its case is ignored is found in it.
     @Test func everyScalarThatFoldsToASCIIIsFound() {
         var found: Set<Unicode.Scalar> = []
         let scalars = (UInt32(0x80)...0x10FFFF).lazy.compactMap(Unicode.Scalar.init)
