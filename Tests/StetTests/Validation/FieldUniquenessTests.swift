@@ -1,3 +1,4 @@
+import Foundation
 import Stet
 import StetTestSupport
 import Testing
@@ -24,6 +25,14 @@ import Testing
     @Relationship(inverse: \Locker.row) var lockers: OrderedToMany<Locker>
 
     init() {}
+}
+
+@Model private final class Scan {
+    #Unique<Scan>(\.name, where: { $0.file != nil })
+    var name: String
+    var file: LargeData?
+
+    init(_ name: String) { self.name = name }
 }
 
 /// Uniqueness in the check of one property, for a field of a form.
@@ -131,6 +140,24 @@ struct FieldUniquenessTests {
         third.row = row
         #expect(broken(third, \.note) == ["#Unique(row, note) other"])
         #expect(broken(third, \.row) == ["#Unique(row, note) other"])
+    }
+
+    @Test func aConditionReadsLargeData() throws {
+        let directory = TemporaryDirectory()
+        let store = try Store.open(at: directory.file(), for: Scan.self)
+        let context = store.context()
+        let (one, two) = (Scan("a"), Scan("a"))
+        context.insert(one)
+        context.insert(two)
+        one.file = try LargeData(Data("x".utf8), in: store)
+        #expect(try two.validate(\.name) == "a")
+        two.file = try LargeData(Data("y".utf8), in: store)
+        let error = try #require(throws: ValidationError.self) { try two.validate(\.name) }
+        #expect(error.violations.map(\.others) == [[one.id]])
+        one.name = "b"
+        try context.save()
+        two.name = "b"
+        #expect(throws: ValidationError.self) { try two.validate(\.file) }
     }
 
     @Test func eachPropertyReportsWhatASaveReports() throws {
