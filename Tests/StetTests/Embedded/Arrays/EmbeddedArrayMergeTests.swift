@@ -65,6 +65,14 @@ import Testing
         #expect(order.lines[3].amount == 3)
     }
 
+    @Test func aPolicyForTheStoreKeepsTheOrderOfTheOnlySideThatMovedElements() throws {
+        desk.context.mergePolicy = .mergeStoreWins
+        try desk.edit { $0.lines.append(OrderLine(article: "key")) }
+        order.lines.reverse()
+        try saveMerged()
+        #expect(articles == ["saw", "key", "bolt", "nut"])
+    }
+
     @Test func twoOrdersAreNoConflict() throws {
         try desk.edit { $0.lines.reverse() }
         order.lines.swapAt(0, 1)
