@@ -157,6 +157,29 @@ struct UndoRetentionTests {
         #expect(try store.object(Article.self, id: article)?.title == title)
     }
 
+    @Test("U24 A restored store has the steps below an undone one")
+    func restoredBelowAnUndo() async throws {
+        let store = desk.store
+        let shipped = TemporaryDirectory()
+        try await store.ship(to: shipped.path)
+        try title("a", "two")
+        try title("a", "three")
+        try await store.undo(author: "a")
+        try await store.ship(to: shipped.path)
+        let path = shipped.file("restored.stet")
+        let report = try await Store.restore(from: shipped.path, to: path)
+        #expect(report.problems == [])
+        let restored = try Store.open(at: path, for: Ledger.models)
+        let stack = try restored.undoStack(author: "a")
+        #expect(try stack == store.undoStack(author: "a"))
+        #expect(stack.undo.first?.label == "two")
+        #expect(stack.redo.map(\.label) == ["three"])
+        try await restored.undo(author: "a")
+        try await store.undo(author: "a")
+        let title = try restored.object(Article.self, id: article)?.title
+        #expect(try store.object(Article.self, id: article)?.title == title)
+    }
+
     @Test("U24 A store that trimmed half of a group is restored")
     func restoredGroup() async throws {
         let store = desk.store
