@@ -17,7 +17,7 @@ struct TextPattern {
         self.folding = folding
         self.text = text.folded(folding).inNormalFormC
         bytes = Array(self.text.utf8)
-        isASCII = bytes.allSatisfy { $0 < 0x80 }
+        isASCII = bytes.withUnsafeBytes(\.isASCII)
         ignored = bytes.map { byte in
             folding.contains(.caseInsensitive) && (0x61...0x7A).contains(byte) ? 0x20 : 0
         }
@@ -122,31 +122,9 @@ extension SIMD16<UInt8> {
         let words = unsafeBitCast(self .== SIMD16(repeating: 0), to: SIMD2<UInt64>.self)
         return words[0] | words[1] != 0
     }
-
-    /// Whether all of the bytes are ASCII.
-    fileprivate var isASCII: Bool {
-        let words = unsafeBitCast(self, to: SIMD2<UInt64>.self)
-        return (words[0] | words[1]) & 0x8080_8080_8080_8080 == 0
-    }
 }
 
 extension UnsafeRawBufferPointer {
-    fileprivate var isASCII: Bool { beyondASCII(from: 0) == count }
-
-    /// Returns the offset of the first byte from an offset on that is not ASCII; the number of
-    /// bytes when there is none.
-    private func beyondASCII(from start: Int) -> Int {
-        typealias Block = SIMD16<UInt8>
-        var place = start
-        while place + Block.scalarCount <= count,
-            loadUnaligned(fromByteOffset: place, as: Block.self).isASCII
-        {
-            place += Block.scalarCount
-        }
-        while place < count, self[place] < 0x80 { place += 1 }
-        return place
-    }
-
     /// Returns whether folding the text gives no ASCII but that of its ASCII; may be false where
     /// it gives none.
     ///

@@ -56,7 +56,7 @@ package struct OrderedKey: Hashable, Sendable {
         case (.word(let word)?, .double), (.word(let word)?, .date):
             bytes.append(Tag.value)
             return append(Double(bitPattern: word), to: &bytes)
-        case (.bytes(let text)?, .string) where folding.isEmpty && RecordWriter.isASCII(text):
+        case (.bytes(let text)?, .string) where folding.isEmpty && text.isASCII:
             bytes.append(Tag.value)
             return append(escaped: text, to: &bytes)
         case (.bytes(let id)?, .uuid), (.bytes(let id)?, .reference):

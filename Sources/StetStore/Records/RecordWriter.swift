@@ -74,7 +74,7 @@ public struct RecordWriter: ~Copyable {
         var string = string
         let isASCII = string.withUTF8 { utf8 in
             write(bytes: UnsafeRawBufferPointer(utf8), slot: slot, isNormalized: true)
-            return Self.isASCII(UnsafeRawBufferPointer(utf8))
+            return UnsafeRawBufferPointer(utf8).isASCII
         }
         if !isASCII { markNormalization(of: string, slot: slot) }
     }
@@ -87,21 +87,6 @@ public struct RecordWriter: ~Copyable {
         let word = UInt64(
             littleEndian: buffer.base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         buffer.overwrite(word & ~(1 << 63), at: offset)
-    }
-
-    @inlinable
-    static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var offset = 0
-        var seen: UInt64 = 0
-        while offset &+ 8 <= bytes.count {
-            seen |= bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            offset &+= 8
-        }
-        while offset < bytes.count {
-            seen |= UInt64(bytes[offset])
-            offset &+= 1
-        }
-        return seen & 0x8080_8080_8080_8080 == 0
     }
 
     /// Writes an id to the tail, with its position if the reference has one.

@@ -65,6 +65,16 @@ struct PartialIndexTests {
         #expect(try one.all().map(\.name) == ["b"])
     }
 
+    @Test func aConditionOfMoreThan64PartsIsTested() throws {
+        try add("a", "b", "c")
+        var query = waiting()
+        for number in 0..<70 { query = query.filter { $0.due >= -number } }
+        #expect(try query.count() == 3)
+        query = query.filter { $0.name != "b" }
+        #expect(try query.all().map(\.name) == ["a", "c"])
+        #expect(try query.count() == 2)
+    }
+
     @Test func aQueryWithAnotherConditionReadsTheRecords() throws {
         try add("a")
         try add("d") { $0.state = .done }
