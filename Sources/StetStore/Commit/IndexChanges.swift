@@ -117,7 +117,7 @@ package struct IndexChanges: Sendable {
         }
         if index.index.hasLists {
             return texts.append(
-                index.number, id, try before.map(index.index.terms),
+                index.textIndex, id, try before.map(index.index.terms),
                 try after.map(index.index.terms))
         }
         let start = bytes.count

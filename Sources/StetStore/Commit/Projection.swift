@@ -117,9 +117,11 @@ package struct Projection: Sendable {
     func write(
         _ set: EncodedChangeSet, _ envelope: Envelope, in transaction: borrowing WriteTransaction
     ) throws {
+        var texts = set.indexChanges.texts
+        try shortenIDs(&texts, in: transaction)
         try putRecords(set, envelope, in: transaction)
         try members.apply(set.members, at: envelope.revision, schema, in: transaction)
-        try putIndexEntries(set.indexChanges, in: transaction)
+        try putIndexEntries(set.indexChanges, texts, in: transaction)
         if let largeValues, set.schema.hasLargeValues {
             try largeValues.change(try set.largeValues(), in: transaction)
         }
@@ -162,14 +164,19 @@ package struct Projection: Sendable {
         -> ObjectID?
     {
         guard let entry = try transaction.cursor(in: table).last() else { return nil }
-        guard entry.key.count == 16 else {
-            throw DecodingFailure("a record key of \(entry.key.count) bytes")
-        }
-        return ObjectID(bytes: entry.key)
+        return try RecordLayout.id(ofKey: entry.key)
+    }
+
+    /// Replaces ids by those in the lists of indexes, before the records are written.
+    private func shortenIDs(
+        _ texts: inout TextEdits, in transaction: borrowing WriteTransaction
+    ) throws {
+        if texts.isEmpty { return }
+        try texts.shortenIDs(in: try tableOfIndexes, records: { records[$0] }, transaction)
     }
 
     private func putIndexEntries(
-        _ changes: IndexChanges, in transaction: borrowing WriteTransaction
+        _ changes: IndexChanges, _ texts: TextEdits, in transaction: borrowing WriteTransaction
     ) throws {
         if changes.isEmpty { return }
         let table = try tableOfIndexes
@@ -179,6 +186,6 @@ package struct Projection: Sendable {
         for entry in changes.added {
             try changes.withBytes(of: entry) { try IndexKey.put($0, in: table, transaction) }
         }
-        try TextTree(table: table).apply(changes.texts, in: transaction)
+        try TextTree(table: table).apply(texts, in: transaction)
     }
 }

@@ -144,10 +144,10 @@ struct MigrationWriter {
             var texts = TextBatch(built.map(\.index), of: upcast.to)
             try forEachRecord(ofEntity: entity, in: transaction) { id, body in
                 try add(id, body, of: upcast.to, to: built, &texts, in: transaction)
-                if texts.isFull { try texts.put(in: indexes, transaction) }
+                if texts.isFull { try texts.put(in: indexes, records: records[entity], transaction) }
                 return true
             }
-            try texts.put(in: indexes, transaction)
+            try texts.put(in: indexes, records: records[entity], transaction)
         }
     }
 
@@ -181,7 +181,7 @@ struct MigrationWriter {
             done.last = id
             return true
         }
-        try texts.put(in: indexes, transaction)
+        try texts.put(in: indexes, records: records[entity], transaction)
         return done
     }
 
@@ -220,10 +220,7 @@ struct MigrationWriter {
         if first != .none { first.append(to: &lower) }
         let range = KeyRange(lower: lower)
         try transaction.reading.scan(records[entity], range) { key, value in
-            guard key.count == 16 else {
-                throw DecodingFailure("a record key of \(key.count) bytes")
-            }
-            let id = ObjectID(bytes: key)
+            let id = try RecordLayout.id(ofKey: key)
             let header = try RecordHeader(decoding: value)
             try header.verify(value, of: id)
             if header.isTombstone { return true }

@@ -20,10 +20,7 @@ struct StoredState {
         var digest = try digestOfLinks(in: transaction.reading)
         for (number, entity) in schema.entities.numbered where !entity.isRemoved {
             try transaction.reading.scan(records[number]) { key, value in
-                guard key.count == 16 else {
-                    throw DecodingFailure("a record key of \(key.count) bytes")
-                }
-                digest += try history.digest(ofEntity: number, ObjectID(bytes: key), value)
+                digest += try history.digest(ofEntity: number, try RecordLayout.id(ofKey: key), value)
                 return true
             }
         }

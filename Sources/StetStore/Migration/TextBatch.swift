@@ -28,9 +28,9 @@ struct TextBatch: ~Copyable {
         objects.append((id, bodies.count))
     }
 
-    /// Writes the postings, and empties the batch.
+    /// Writes the postings of objects that are in a table of records, and empties the batch.
     mutating func put(
-        in table: Table, _ transaction: borrowing WriteTransaction
+        in table: Table, records: Table, _ transaction: borrowing WriteTransaction
     ) throws {
         if objects.isEmpty { return }
         var parts = [Result<TextEdits, any Error>](
@@ -53,7 +53,7 @@ struct TextBatch: ~Copyable {
                         let record = try RecordBody(body, of: entity)
                         for index in indexes {
                             edits.append(
-                                index.number, objects[place].id, nil,
+                                index.textIndex, objects[place].id, nil,
                                 try index.index.terms(of: record))
                         }
                     }
@@ -62,7 +62,11 @@ struct TextBatch: ~Copyable {
                 }
             }
         }
-        for part in parts { try TextTree(table: table).apply(try part.get(), in: transaction) }
+        for part in parts {
+            var edits = try part.get()
+            try edits.shortenIDs(in: table, records: { _ in records }, transaction)
+            try TextTree(table: table).apply(edits, in: transaction)
+        }
         self.objects.removeAll(keepingCapacity: true)
         bodies.count = 0
     }

@@ -41,7 +41,10 @@ indirect enum QueryPath {
             _ state: QueryState, _ body: (ObjectID) throws -> Bool
         ) throws {
             let table = try state.reader.file.projection.tableOfIndexes
-            try search.forEachID(in: table, state.reader.transaction, visit: state.visit, body)
+            let names = try state.reader.shortIDs(of: index)
+            try search.forEachID(in: table, state.reader.transaction, visit: state.visit) {
+                try body(try names.id($0))
+            }
         }
     }
 

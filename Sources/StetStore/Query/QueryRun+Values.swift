@@ -6,6 +6,9 @@ extension QueryRun {
         let most = query.end
         if most == 0 { return 0 }
         if query.after != nil { return try rows().count }
+        if let search = try wholeSearch() {
+            return max(min(try search.count(state), most) - query.offset, 0)
+        }
         var count = 0
         func add(_ row: Row) -> Bool {
             count += 1

@@ -295,15 +295,22 @@ package final class QueryRun {
 
     /// Returns the best hits of a search, without reading others; nil for any other query.
     private func bestRows() throws -> [Row]? {
-        guard case .rank(.root, let match)? = query.order.first?.node, query.after == nil,
-            query.order == [QueryOrder(.rank(.root, match))],
-            query.condition.conjuncts == [.matching(.root, match)],
+        guard case .rank? = query.order.first?.node, query.after == nil,
+            let search = try wholeSearch(),
+            query.order == [QueryOrder(.rank(.root, search.match))]
+        else { return nil }
+        return try search.best(query.end, state).dropFirst(query.offset)
+            .compactMap { try state.storedRow(query.entity, $0) }
+    }
+
+    /// Returns the search that is the whole condition, if the index alone has its result.
+    func wholeSearch() throws -> TextHits? {
+        let conjuncts = query.condition.conjuncts
+        guard conjuncts.count == 1, case .matching(.root, let match) = conjuncts[0],
             try !state.isFarBehind(ofEntity: query.entity),
             try state.overlay(query.entity).ids.isEmpty
         else { return nil }
-        let hits = try state.textSearch(match, query.entity).hits(state)
-        return try hits.best(min(query.end, hits.ids.count)).dropFirst(query.offset)
-            .compactMap { try state.storedRow(query.entity, $0) }
+        return try state.textSearch(match, query.entity)
     }
 
     /// Returns whether objects are found in the wanted order, so that a part of the result costs no

@@ -281,10 +281,7 @@ package final class QueryState {
         var entry = try first.map { try seek($0, cursor) } ?? cursor.first()
         while let present = entry {
             try counter.visit()
-            guard present.key.count == 16 else {
-                throw DecodingFailure("a record key of \(present.key.count) bytes")
-            }
-            let id = ObjectID(bytes: present.key)
+            let id = try RecordLayout.id(ofKey: present.key)
             while let next = waiting.first, next.id <= id {
                 waiting.removeFirst()
                 frame.root = next

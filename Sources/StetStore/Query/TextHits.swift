@@ -6,6 +6,7 @@
 ///
 /// State: belongs to the state of a query; it has no lock.
 final class TextHits {
+    let match: TextMatch
     private let index: NumberedIndex
     private let entity: Entity
     /// The weights of the attributes of the index; 0 for those that are not searched.
@@ -13,6 +14,7 @@ final class TextHits {
     /// The phrases that must occur, and those that must not.
     private let phrases: (required: [IndexedPhrase], excluded: [IndexedPhrase])
     private var known: Hits?
+    private var knownShortIDs: [ObjectID]?
     private var knownIDs: [ObjectID]?
     /// False when too much has changed since the revision of the query for the index to be of use.
     private var usesIndex: Bool?
@@ -20,40 +22,49 @@ final class TextHits {
     private var searchedCount = 0
 
     /// The objects that the index finds.
-    struct Hits {
-        /// The ids, in ascending order.
-        var ids: [ObjectID] = []
+    private struct Hits {
+        /// The short ids, in ascending order.
+        var shortIDs: [ObjectID] = []
         var scores: [Double] = []
-        fileprivate var ranking: TextRanking
+        let ranking: TextRanking
+        let names: ShortIDs
 
-        /// Returns the place of an object among the ids; nil when it was not found.
-        fileprivate func place(of id: ObjectID) -> Int? {
-            let place = ids.partitionPoint { $0 < id }
-            return place < ids.count && ids[place] == id ? place : nil
+        /// Returns the place of an object among the hits; nil when it was not found.
+        func place(of id: ObjectID) throws -> Int? {
+            let shortID = try names.short(id)
+            let place = shortIDs.partitionPoint { $0 < shortID }
+            return place < shortIDs.count && shortIDs[place] == shortID ? place : nil
         }
 
         /// Returns the ids of the objects with the highest scores, the highest one first, and the
         /// lower id before the higher one among equals.
-        func best(_ count: Int) -> [ObjectID] {
-            func precedes(_ one: Int, _ other: Int) -> Bool {
-                scores[one] == scores[other] ? one < other : scores[one] > scores[other]
-            }
-            if count > ids.count / 8 {
-                return ids.indices.sorted(by: precedes).prefix(count).map { ids[$0] }
+        func best(_ count: Int) throws -> [ObjectID] {
+            if count > shortIDs.count / 8 {
+                return try shortIDs.indices.sorted(by: precedes).prefix(count).map(id)
             }
             var best: [Int] = []
-            for place in ids.indices {
+            for place in shortIDs.indices {
                 if best.count == count {
-                    guard let last = best.last, precedes(place, last) else { continue }
+                    guard let last = best.last, try precedes(place, last) else { continue }
                     best.removeLast()
                 }
-                best.insert(place, at: best.partitionPoint { !precedes(place, $0) })
+                best.insert(place, at: try best.partitionPoint { try !precedes(place, $0) })
             }
-            return best.map { ids[$0] }
+            return try best.map(id)
         }
+
+        private func precedes(_ one: Int, _ other: Int) throws -> Bool {
+            if scores[one] != scores[other] { return scores[one] > scores[other] }
+            // Short ids are in the order of the ids unless their first halves are equal.
+            if shortIDs[one].high != shortIDs[other].high { return one < other }
+            return try id(one) < id(other)
+        }
+
+        private func id(_ place: Int) throws -> ObjectID { try names.id(shortIDs[place]) }
     }
 
     init(_ match: TextMatch, _ index: NumberedIndex, _ schema: Schema) throws {
+        self.match = match
         self.index = index
         entity = schema.entities[index.entity]
         try index.index.checkVersion(in: entity)
@@ -85,7 +96,7 @@ final class TextHits {
     /// Returns the score of an object, the higher the better.
     func score(_ row: QueryState.Row, _ state: QueryState) throws -> Double {
         let hits = try hits(state)
-        if try isStored(row, state), let place = hits.place(of: row.id) {
+        if try isStored(row, state), let place = try hits.place(of: row.id) {
             return hits.scores[place]
         }
         let words = try words(of: row)
@@ -116,14 +127,15 @@ final class TextHits {
     // MARK: The index
 
     /// Returns the objects of the last commit that have the words.
-    func hits(_ state: QueryState) throws -> Hits {
+    private func hits(_ state: QueryState) throws -> Hits {
         if let known { return known }
         let tree = TextTree(table: try state.reader.file.projection.tableOfIndexes)
         let totals = try tree.totals(index.number, in: state.reader.transaction)
         let lists = try phrases.required.map { try occurrences(of: $0, tree, state) }
         let excluded = try phrases.excluded.map { try occurrences(of: $0, tree, state) }
         var hits = Hits(
-            ranking: TextRanking(totals, frequencies: lists.map(\.ids.count), weights))
+            ranking: TextRanking(totals, frequencies: lists.map(\.ids.count), weights),
+            names: try state.reader.shortIDs(of: index))
         if let shortest = lists.min(by: { $0.ids.count < $1.ids.count }) {
             var walks = lists.map(TextOccurrences.Walk.init)
             var others = excluded.map(TextOccurrences.Walk.init)
@@ -132,7 +144,7 @@ final class TextHits {
                 if !found || others.indices.contains(where: { others[$0].advance(to: id) }) {
                     continue
                 }
-                hits.ids.append(id)
+                hits.shortIDs.append(id)
                 hits.scores.append(
                     hits.ranking.score(
                         walks.map(\.counts), wordCount: shortest.wordCounts[place]))
@@ -142,11 +154,28 @@ final class TextHits {
         return hits
     }
 
-    /// Returns the ids of the objects of the last commit that have the words, in ascending order,
-    /// without ranking them.
+    /// Returns the objects of the last commit with the highest scores, the highest one first.
+    func best(_ count: Int, _ state: QueryState) throws -> [ObjectID] {
+        let hits = try hits(state)
+        return try hits.best(min(count, hits.shortIDs.count))
+    }
+
+    /// Returns the objects of the last commit that have the words, without ranking them.
     func ids(_ state: QueryState) throws -> [ObjectID] {
-        if let ids = known?.ids ?? knownIDs { return ids }
-        guard let word = onlyWord else { return try hits(state).ids }
+        if let knownIDs { return knownIDs }
+        let names = try state.reader.shortIDs(of: index)
+        let ids = try shortIDs(state).map(names.id)
+        knownIDs = ids
+        return ids
+    }
+
+    /// Returns the number of objects of the last commit that have the words.
+    func count(_ state: QueryState) throws -> Int { try shortIDs(state).count }
+
+    /// Returns the short ids of the objects, without ranking them.
+    private func shortIDs(_ state: QueryState) throws -> [ObjectID] {
+        if let ids = known?.shortIDs ?? knownShortIDs { return ids }
+        guard let word = onlyWord else { return try hits(state).shortIDs }
         var ids: [ObjectID] = []
         let tree = TextTree(table: try state.reader.file.projection.tableOfIndexes)
         try tree.forEachPosting(
@@ -156,7 +185,7 @@ final class TextHits {
             ids.append(id)
             return true
         }
-        knownIDs = ids
+        knownShortIDs = ids
         return ids
     }
 

@@ -3,6 +3,7 @@ import Glibc
 /// The objects in which a phrase occurs, and where.
 struct TextOccurrences {
     private let attributeCount: Int
+    /// The short ids, ascending.
     private(set) var ids: [ObjectID] = []
     private(set) var wordCounts: [Int] = []
     /// For each object the end of its part of `places`.

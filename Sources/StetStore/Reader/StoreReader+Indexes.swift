@@ -107,6 +107,14 @@ struct IndexPosition {
 }
 
 extension StoreReader {
+    /// Returns the short ids of an index of words or substrings.
+    func shortIDs(of index: NumberedIndex) throws -> ShortIDs {
+        let projection = file.projection
+        return try ShortIDs(
+            index.number, in: projection.tableOfIndexes, projection.records[index.entity],
+            transaction)
+    }
+
     /// Calls `body` for each object of a range, in ascending or descending order of the values, as
     /// of the last commit, until it returns false; objects with equal values come in the order of
     /// their ids, in the same direction.

@@ -153,10 +153,7 @@ package struct StoreReader: ~Copyable {
         try transaction.scan(file.projection.records[entity], KeyRange(lower: lower)) {
             key, value in
             try counter.visit()
-            guard key.count == 16 else {
-                throw DecodingFailure("a record key of \(key.count) bytes")
-            }
-            let id = ObjectID(bytes: key)
+            let id = try RecordLayout.id(ofKey: key)
             let (header, stored) = try Self.decode(value, id)
             if header.revision <= revision {
                 if header.isTombstone { return true }

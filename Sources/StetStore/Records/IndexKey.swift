@@ -157,3 +157,10 @@ extension RecordBody {
         return hasNull
     }
 }
+
+extension NumberedIndex {
+    /// The index as its lists know it.
+    package var textIndex: TextIndex {
+        TextIndex(number, of: entity, index.isText ? .words : .trigrams)
+    }
+}

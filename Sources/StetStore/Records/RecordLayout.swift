@@ -29,6 +29,19 @@ package enum RecordLayout {
         UInt64(offset) | UInt64(byteCount) << 32 | (isNormalized ? 1 << 63 : 0)
     }
 
+    /// Returns the id of the object to whose record a key leads.
+    ///
+    /// - Throws: `DecodingFailure` when the key is not of 16 bytes.
+    @inline(__always)
+    package static func id(
+        ofKey key: UnsafeRawBufferPointer
+    ) throws(DecodingFailure) -> ObjectID {
+        guard key.count == 16 else {
+            throw DecodingFailure("a record key of \(key.count) bytes")
+        }
+        return ObjectID(bytes: key)
+    }
+
     @inlinable
     package static func offset(_ slot: UInt64) -> Int { Int(slot & 0xffff_ffff) }
 

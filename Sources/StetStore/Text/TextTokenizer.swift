@@ -11,8 +11,8 @@
 package enum TextTokenizer {
     /// The greatest number of bytes of a folded word; longer words are equal if they begin alike.
     package static let wordByteLimit = 255
-    /// The number of the rules, which grows when they change.
-    private static let rules: UInt16 = 1
+    /// The number of the rules and of the form of lists, which grows when they change.
+    private static let rules: UInt16 = 2
 
     /// The version of the rules and of the Unicode tables in this process.
     ///

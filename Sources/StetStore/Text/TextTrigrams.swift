@@ -9,8 +9,8 @@
 /// both. A text that contains another one has all of its trigrams; whether a text that has them
 /// contains it must be tested.
 package struct TextTrigrams: TextTerms {
-    /// The number of the rules, which grows when they change.
-    private static let rules: UInt16 = 1
+    /// The number of the rules and of the form of lists, which grows when they change.
+    private static let rules: UInt16 = 2
 
     /// The version of the rules and of the Unicode tables in this process.
     package static let version = rules << 8 | TextTokenizer.unicodeVersion

@@ -115,9 +115,6 @@ package struct TextWords: TextTerms {
     }
 
     /// Adds the postings of the different forms of words.
-    ///
-    /// The bytes are the number of words of the object, and the positions of the word in each
-    /// attribute as differences; 0 leads to the next attribute.
     package func append(
         to postings: inout TextPostings, _ number: Int, _ lists: inout TextLists
     ) {
@@ -153,56 +150,12 @@ package struct TextWords: TextTerms {
 
     /// Appends the posting of the forms of one word.
     private func append(_ forms: [UInt64], _ range: Range<Int>, to posting: inout [UInt8]) {
-        posting.append(varint: UInt64(words.count))
-        var (attribute, last) = (0, -1)
-        for place in range {
-            let word = words[Int(forms[place] & UInt64(UInt32.max))]
-            while attribute < word.attribute {
-                posting.append(0)
-                (attribute, last) = (attribute + 1, -1)
-            }
-            posting.append(varint: UInt64(word.position - last))
-            last = word.position
-        }
-    }
-}
-
-/// The occurrences of a word in one object, as an index contains them.
-package struct TextPosting {
-    /// The posting as it is stored.
-    package let bytes: UnsafeRawBufferPointer
-    /// The number of words of the object.
-    package let wordCount: Int
-    private let positions: UnsafeRawBufferPointer
-
-    package init(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
-        self.bytes = bytes
-        var reader = ByteReader(bytes)
-        wordCount = Int(clamping: try reader.readVarint())
-        positions = UnsafeRawBufferPointer(rebasing: bytes[reader.offset...])
-    }
-
-    /// Calls `body` with the attribute and the position of each occurrence, in order.
-    package func forEachPosition(
-        attributeCount: Int, _ body: (_ attribute: Int, _ position: Int) -> Void
-    ) throws(DecodingFailure) {
-        var reader = ByteReader(positions)
-        var (attribute, last) = (0, -1)
-        while reader.remaining > 0 {
-            let step = try reader.readVarint()
-            if step == 0 {
-                (attribute, last) = (attribute + 1, -1)
-                guard attribute < attributeCount else {
-                    throw DecodingFailure("a word in an attribute that is not searched")
-                }
-                continue
-            }
-            guard step < UInt64(UInt32.max), last < Int(UInt32.max) else {
-                throw DecodingFailure("a position of a word that is out of range")
-            }
-            last += Int(step)
-            body(attribute, last)
-        }
+        TextPosting.append(
+            wordCount: words.count,
+            range.lazy.map { place in
+                let word = words[Int(forms[place] & UInt64(UInt32.max))]
+                return (word.attribute, word.position)
+            }, to: &posting)
     }
 }
 
@@ -221,39 +174,5 @@ extension [UInt64] {
                 numbers[place] = number
             }
         }
-    }
-}
-
-extension [UInt8] {
-    /// Appends a number as groups of seven bits, the lowest first; all but the last have bit 7 set.
-    mutating func append(varint number: UInt64) {
-        number.forEachVarintByte { append($0) }
-    }
-}
-
-extension UInt64 {
-    /// Calls `body` with groups of seven bits, the lowest first; all but the last have bit 7 set.
-    @inline(__always)
-    func forEachVarintByte(_ body: (UInt8) -> Void) {
-        var rest = self
-        while rest >= 0x80 {
-            body(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        body(UInt8(truncatingIfNeeded: rest))
-    }
-}
-
-extension ByteReader {
-    mutating func readVarint() throws(DecodingFailure) -> UInt64 {
-        var number: UInt64 = 0
-        var shift: UInt64 = 0
-        while shift < 64 {
-            let byte = try read(UInt8.self)
-            number |= UInt64(byte & 0x7f) << shift
-            if byte < 0x80 { return number }
-            shift += 7
-        }
-        throw DecodingFailure("a number of more than ten bytes")
     }
 }

@@ -30,7 +30,7 @@ package struct TrigramSearch: Sendable {
     /// The number of different trigrams that are looked up.
     package var count: Int { texts.reduce(0) { $0 + $1.count } }
 
-    /// Calls `body` with each object that may have all trigrams, in ascending order of the ids,
+    /// Calls `body` with the short id of each object that may have all trigrams, in ascending order,
     /// until it returns false; `visit` is called for each entry of the shortest list.
     ///
     /// - Complexity: O(objects in the shortest list).

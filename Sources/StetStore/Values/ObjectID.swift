@@ -159,9 +159,12 @@ extension ObjectID: Codable {
     }
 }
 
-/// Creates ascending version 7 UUIDs: 48 bits of milliseconds, then 74 bits that start at random in
-/// each millisecond and grow by a random step (RFC 9562 §6.2, method 2), so that ids stay hard to
-/// guess.
+/// Creates ascending version 7 UUIDs: 48 bits of milliseconds, then a counter of 12 bits that starts
+/// at random in each millisecond (RFC 9562 §6.2, method 1), then 62 random bits, so that ids stay
+/// hard to guess.
+///
+/// So the first halves of ids differ, and indexes of texts name objects by these alone. When a
+/// counter is exhausted, after 2,048 ids at least, the next millisecond is begun early.
 ///
 /// A forked process starts again, because it has the same random numbers in memory as its siblings.
 ///
@@ -171,9 +174,8 @@ final class ObjectIDGenerator: Sendable {
 
     private struct State {
         var milliseconds: UInt64 = 0
-        /// The 74 random bits: 12 of `rand_a` above 62 of `rand_b`.
-        var upper: UInt64 = 0
-        var lower: UInt64 = 0
+        /// The 12 bits of `rand_a`.
+        var counter: UInt64 = 0
         var entropy = EntropyBlock()
         var forkGeneration = ProcessFork.generation
     }
@@ -198,23 +200,18 @@ final class ObjectIDGenerator: Sendable {
             if state.forkGeneration != ProcessFork.generation { state = State() }
             if milliseconds > state.milliseconds {
                 state.milliseconds = milliseconds
-                // Leaves half of the range for increments within the millisecond.
-                state.upper = state.entropy.next() & 0x7ff
-                state.lower = state.entropy.next() >> 2
+                // Leaves at least half of the range for ids within the millisecond.
+                state.counter = state.entropy.next() & 0x7ff
             } else {
-                state.lower &+= (state.entropy.next() >> 32) &+ 1
-                if state.lower >> 62 != 0 {
-                    state.lower &= (1 << 62) - 1
-                    state.upper += 1
-                    if state.upper > 0xfff {
-                        state.upper = 0
-                        state.milliseconds += 1
-                    }
+                state.counter += 1
+                if state.counter > 0xfff {
+                    state.counter = 0
+                    state.milliseconds += 1
                 }
             }
             return ObjectID(
-                high: state.milliseconds << 16 | 0x7000 | state.upper,
-                low: 1 << 63 | state.lower
+                high: state.milliseconds << 16 | 0x7000 | state.counter,
+                low: 1 << 63 | state.entropy.next() >> 2
             )
         }
     }

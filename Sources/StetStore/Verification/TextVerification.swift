@@ -7,6 +7,7 @@ import StetLMDB
 struct TextVerification {
     /// The postings of an object that have not been found yet.
     private struct Missing {
+        let id: ObjectID
         var count = 0
         /// The sum of the hashes of lists and postings, which is 0 once all have been found.
         var sum: UInt64 = 0
@@ -17,20 +18,24 @@ struct TextVerification {
         let name: String
         /// The entries in the words of a message.
         let terms: String
+        let kind: TextIndex.Terms
         var totals = TextTotals()
+        /// The objects by their short ids.
         var objects: [ObjectID: Missing] = [:]
+        /// True when a short id cannot be read, without which nothing can be compared.
+        var isUnreadable = false
     }
 
     private var indexes: [Int: Expected] = [:]
     /// The indexes that were made by rules that this process does not have, and why.
     private var unchecked: [Int: String] = [:]
     /// The list of the last chunk, its hash, and the last object in it.
-    private var last: (list: [UInt8], hash: UInt64, id: ObjectID) = ([], 0, .none)
+    private var last: (list: [UInt8], hash: UInt64, id: ObjectID?) = ([], 0, nil)
     /// The number of postings that the objects should have.
     private var postingCount = 0
     private(set) var problems: [String] = []
 
-    init(_ verification: borrowing Verification) throws {
+    init(_ verification: borrowing Verification, _ table: Table) throws {
         var lists = TextLists()
         var postings = TextPostings()
         for index in verification.file.schema.indexes where index.index.hasLists {
@@ -41,7 +46,10 @@ struct TextVerification {
             }
             var expected = Expected(
                 name: "\(entity.name) \(index.index.description(in: entity))",
-                terms: index.index.isText ? "words" : "trigrams")
+                terms: index.index.isText ? "words" : "trigrams", kind: index.textIndex.terms)
+            let names = try ShortIDs(
+                index.number, in: table, verification.file.projection.records[index.entity],
+                verification.transaction)
             for (id, state) in verification.states[index.entity] {
                 let body = try verification.values(
                     of: state, index.entity, verification.file.history)
@@ -51,7 +59,7 @@ struct TextVerification {
                 }
                 expected.totals.objectCount += 1
                 expected.totals.wordCount += terms.count
-                var missing = Missing()
+                var missing = Missing(id: id)
                 postings.removeAll()
                 terms.append(to: &postings, index.number, &lists)
                 postings.forEach(in: lists) { list, posting in
@@ -59,8 +67,17 @@ struct TextVerification {
                     missing.count += 1
                     missing.sum &+= posting.withUnsafeBytes { Self.hash($0, in: list) }
                 }
-                expected.objects[id] = missing
                 postingCount += missing.count
+                let shortID: ObjectID
+                do { shortID = try names.short(id) } catch {
+                    // The entry itself is reported where all are read.
+                    expected.isUnreadable = true
+                    break
+                }
+                if let other = expected.objects.updateValue(missing, forKey: shortID) {
+                    problems.append(
+                        "\(expected.name) does not distinguish \(id) from \(other.id).")
+                }
             }
             indexes[index.number] = expected
         }
@@ -86,7 +103,11 @@ struct TextVerification {
             return
         }
         do {
-            if key.elementsEqual(TextKey.totals(number)) {
+            if key.starts(with: TextKey.sharedHalves(number)) {
+                _ = try ShortIDs.unnamedLow(value, at: key)
+            } else if indexes[number]?.isUnreadable == true {
+                return
+            } else if key.elementsEqual(TextKey.totals(number)) {
                 let totals = try TextTotals(decoding: value)
                 if totals != indexes[number]?.totals {
                     problems.append("\(name) has wrong totals.")
@@ -105,20 +126,21 @@ struct TextVerification {
         _ name: String
     ) throws {
         let list = Array(try TextKey.list(of: key))
-        if list != last.list { last = (list, Self.hash(list[...]), .none) }
+        guard let terms = indexes[number]?.kind else { return }
+        if list != last.list { last = (list, Self.hash(list[...]), nil) }
         var first = ObjectID.none
         if key.count > list.count {
             first = ObjectID(bytes: UnsafeRawBufferPointer(rebasing: key[list.count...]))
         }
-        var chunk = try TextChunk(decoding: value, at: key)
+        var chunk = try TextChunk(decoding: value, at: key, of: terms)
         while let (id, posting) = try chunk.next() {
-            if id <= last.id || id < first {
+            if last.id.map({ id <= $0 }) ?? false || id < first {
                 problems.append("\(name) has an entry of \(id) at a wrong place.")
             }
             last.id = id
-            indexes[number]?.objects[id, default: Missing()].count -= 1
-            indexes[number]?.objects[id, default: Missing()].sum &-= Self.hash(
-                posting, in: last.hash)
+            indexes[number]?.objects[id, default: Missing(id: id)].count -= 1
+            indexes[number]?.objects[id, default: Missing(id: id)].sum &-= Self.hash(
+                posting.bytes, in: last.hash)
         }
     }
 
@@ -127,10 +149,11 @@ struct TextVerification {
     mutating func finish(_ report: inout VerificationReport) {
         report.indexEntryCount += postingCount
         report.uncheckedIndexes = unchecked.sorted { $0.key < $1.key }.map(\.value)
-        for (_, expected) in indexes.sorted(by: { $0.key < $1.key }) {
+        for (_, expected) in indexes.sorted(by: { $0.key < $1.key }) where !expected.isUnreadable {
             let (name, terms) = (expected.name, expected.terms)
             if expected.totals != TextTotals() { problems.append("\(name) misses its totals.") }
-            for (id, missing) in expected.objects.sorted(by: { $0.key < $1.key }) {
+            for missing in expected.objects.values.sorted(by: { $0.id < $1.id }) {
+                let id = missing.id
                 if missing.count > 0 {
                     problems.append("\(name) misses \(terms) of \(id).")
                 } else if missing.count < 0 || missing.sum != 0 {

@@ -30,7 +30,7 @@ extension Verification {
         let numbers = try StoreTables.indexBuild(in: transaction)?.numbers ?? []
         let building = numbers.filter { file.schema.index(numbered: $0) == nil }
         let transaction = transaction.shared()
-        var texts = try TextVerification(self)
+        var texts = try TextVerification(self, table)
         try transaction.scan(table) { key, value in
             if texts.takes(key) {
                 texts.compare(key, value)

@@ -4,15 +4,49 @@ import Testing
 
 @testable import StetStore
 
+/// The ids of pages.
+enum PageIDs: CaseIterable {
+    /// All first halves are equal.
+    case alike
+    /// All first halves differ.
+    case different
+    /// Four pages each have the same first half, and the second half of one of these is 0.
+    case mixed
+
+    func id(_ number: Int) -> ObjectID {
+        switch self {
+        case .alike: .fixed(number)
+        case .different: ObjectID(high: UInt64(number), low: 7)
+        case .mixed: ObjectID(high: UInt64(number / 4 + 1), low: UInt64(number % 4))
+        }
+    }
+
+    func number(_ id: ObjectID) -> Int {
+        switch self {
+        case .alike: Int(id.low & 0xffff_ffff)
+        case .different: Int(id.high)
+        case .mixed: Int(id.high - 1) * 4 + Int(id.low)
+        }
+    }
+}
+
 /// A store of pages with texts, for the tests of an index of their words or trigrams.
 struct PageStore {
     let schema: Schema
     let file: StoreFile
+    private let ids: PageIDs
     private let directory: StoreDirectory
 
     /// Creates a store; the title is in slot 0, the text in slot 1.
-    init(_ indexes: EntityIndex...) throws {
-        schema = try Schema(entities: [
+    init(_ indexes: EntityIndex..., ids: PageIDs = .alike) throws {
+        schema = try Self.schema(indexes)
+        self.ids = ids
+        directory = try StoreDirectory()
+        file = try StoreFile.open(at: directory.file(), schema: schema, .small())
+    }
+
+    static func schema(_ indexes: [EntityIndex]) throws -> Schema {
+        try Schema(entities: [
             Entity(
                 name: "Page",
                 properties: [
@@ -20,17 +54,15 @@ struct PageStore {
                     Property(name: "text", type: .string, isOptional: true),
                 ], indexes: indexes)
         ])
-        directory = try StoreDirectory()
-        file = try StoreFile.open(at: directory.file(), schema: schema, .small())
     }
 
-    func page(_ number: Int) -> ObjectKey { ObjectKey(1, number) }
+    func page(_ number: Int) -> ObjectKey { ObjectKey(1, ids.id(number)) }
 
     func values(_ title: String, _ text: String? = nil) -> [Value] {
         [.string(title), text.map(Value.string) ?? .null]
     }
 
-    func number(_ id: ObjectID) -> Int { Int(id.low & 0xffff_ffff) }
+    func number(_ id: ObjectID) -> Int { ids.number(id) }
 
     /// Returns the pages that fulfil a condition.
     func found(_ condition: QueryNode) throws -> [Int] {
@@ -50,7 +82,8 @@ struct PageStore {
         }
     }
 
-    /// Makes 60 random commits; verifies the store, and calls `check` with all pages, after each.
+    /// Makes 60 random commits, some of which bring pages back; verifies the store, and calls
+    /// `check` with all pages, after each.
     ///
     /// The titles are four pieces with `separator` between them; a text is that of `text`, or
     /// absent.
@@ -60,14 +93,14 @@ struct PageStore {
     ) throws {
         var random = SeededGenerator(seed: seed)
         var pages: [Int: (values: [Value], base: Revision)] = [:]
-        var gone: Set<Int> = []
+        var gone: [Int: Revision] = [:]
         var step = 0
         while step < 60 {
             var edits: [Edit] = []
             var after = pages
             for number in Set((0..<4).map { _ in Int.random(in: 1...40, using: &random) }).sorted()
             {
-                if gone.contains(number) { continue }
+                if gone[number] != nil, Int.random(in: 0..<3, using: &random) > 0 { continue }
                 let old = pages[number]
                 let isGone = old != nil && Int.random(in: 0..<8, using: &random) == 0
                 let title = (0..<4).map { _ in
@@ -76,10 +109,11 @@ struct PageStore {
                 let present = values(title, Bool.random(using: &random) ? text(title) : nil)
                 let new = isGone ? nil : present
                 if let old, old.values == new { continue }
-                if isGone { gone.insert(number) }
-                edits.append(
-                    Edit(page(number), from: old?.values, to: new, base: old?.base ?? .zero))
-                after[number] = new.map { ($0, Revision(UInt64(step + 1))) }
+                let revision = Revision(UInt64(step + 1))
+                let base = old?.base ?? gone.removeValue(forKey: number) ?? .zero
+                if isGone { gone[number] = revision }
+                edits.append(Edit(page(number), from: old?.values, to: new, base: base))
+                after[number] = new.map { ($0, revision) }
             }
             if edits.isEmpty { continue }
             step += 1

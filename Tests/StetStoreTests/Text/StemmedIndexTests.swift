@@ -94,6 +94,27 @@ struct StemmedIndexTests {
         #expect(report.uncheckedIndexes == [])
     }
 
+    /// Its lists name objects by whole ids, with the rules of version 1.
+    @Test func theListsOfAnEarlierFormAreBuiltAgain() throws {
+        try GoldenFile.copy(early: "lists-1", to: directory.file())
+        let language = TextLanguage("golden", stemmer: PluralStemmer(version: 1))
+        // Without the models everything else is read.
+        let old = try StoreFile.open(at: directory.file(), .small())
+        let error = #expect(throws: StoreError.self) { try found("dog", in: old) }
+        #expect(error?.code == .textRulesMissing)
+        let report = try old.verify()
+        #expect(report.problems == [])
+        #expect(report.uncheckedIndexes.count == 1)
+        old.close()
+        let file = try StoreFile.open(at: directory.file(), schema: Self.schema(language), .small())
+        #expect(file.schema.revision == 2)
+        #expect(try found("dog", in: file) == 1)
+        #expect(try found("eme", in: file) == 1)
+        let later = try file.verify()
+        #expect(later.problems == [])
+        #expect(later.uncheckedIndexes == [])
+    }
+
     @Test func anotherLanguageOrVersionIsAnotherIndex() throws {
         let one = TextLanguage("one", stemmer: PluralStemmer(version: 1))
         let two = TextLanguage("one", stemmer: PluralStemmer(version: 2))

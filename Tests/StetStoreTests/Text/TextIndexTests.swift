@@ -47,8 +47,10 @@ struct TextIndexTests {
         #expect(rest.keys.count { $0.starts(with: list) } <= 3)
     }
 
-    @Test func theListsFollowChangesOfTexts() throws {
-        try pages.editPages(seed: 5, separator: " ", text: { _ in "c" }) {
+    @Test(arguments: PageIDs.allCases)
+    func theListsFollowChangesOfTexts(ids: PageIDs) throws {
+        let store = try PageStore(EntityIndex(words: [1, 0]), ids: ids)
+        try store.editPages(seed: 5, separator: " ", text: { _ in "c" }) {
             (pages: [Int: [Value]]) throws in
             let wanted = pages.filter { page in
                 if case .string(let title) = page.value[0] {
@@ -56,7 +58,9 @@ struct TextIndexTests {
                 }
                 return false
             }
-            #expect(try found("ab").sorted() == wanted.keys.sorted())
+            let search = TextMatch(TextQuery("ab"), in: [TextMatch.Attribute(slot: 0)])
+            let found = try store.found(.matching(.root, search))
+            #expect(found.sorted() == wanted.keys.sorted())
         }
     }
 
@@ -65,7 +69,7 @@ struct TextIndexTests {
             Edit(pages.page(1), from: nil, to: pages.values("One two", "three")),
             Edit(pages.page(2), from: nil, to: pages.values("two", nil)),
         ])
-        try pages.expectDamageIsReported(entryCount: 4)
+        try pages.expectDamageIsReported(entryCount: 5)
     }
 
     @Test func missingAndSuperfluousWordsAreNamed() throws {
@@ -99,10 +103,10 @@ struct TextIndexTests {
                             Array($0)
                         } + bytes
                     try value.withUnsafeBytes { value in
-                        var chunk = try TextChunk(decoding: value, at: key)
+                        var chunk = try TextChunk(decoding: value, at: key, of: .words)
                         do {
                             while let (_, posting) = try chunk.next() {
-                                try TextPosting(posting).forEachPosition(attributeCount: 2) {
+                                try posting.forEachPosition(attributeCount: 2) {
                                     attribute, _ in #expect(attribute < 2)
                                 }
                             }

@@ -11,6 +11,12 @@ struct ObjectIDTests {
         #expect(breaks.isEmpty, "\(breaks.first.map { "\($0) before \($1)" } ?? "")")
     }
 
+    @Test func theFirstHalvesOfIDsDiffer() {
+        // More than a counter of 12 bits has room for in a millisecond.
+        let halves = (0..<100_000).map { _ in ObjectID().high }
+        #expect(Set(halves).count == halves.count)
+    }
+
     @Test func idsAreUUIDsOfVersionSevenWithTheVariantOfTheStandard() {
         let before = UInt64(Date().timeIntervalSince1970 * 1_000)
         for _ in 0..<1_000 {
@@ -40,9 +46,11 @@ struct ObjectIDTests {
     }
 
     @Test func idsOfSuccessiveMillisecondsAreNotPredictableFromEachOther() {
-        // The random part differs in more than its lowest bits: 32 random bits per step at least.
-        let steps = (0..<1_000).map { _ in ObjectID().low &- ObjectID().low }
-        #expect(Set(steps).count > 990)
+        // The second halves are random: their upper and their lower parts are.
+        let ids = (0..<1_000).map { _ in ObjectID() }
+        let steps = zip(ids, ids.dropFirst()).map { $1.low &- $0.low }
+        #expect(Set(steps.map { $0 >> 32 }).count > 990)
+        #expect(Set(steps.map { $0 & 0xffff_ffff }).count > 990)
     }
 
     @Test func descriptionBytesAndCodableBringAnIDBack() throws {

@@ -17,8 +17,8 @@ package struct TextTree: Sendable {
         return try value.map { try TextTotals(decoding: $0) } ?? TextTotals()
     }
 
-    /// Calls `body` with each posting of a word, or of all words that begin with it, by ascending
-    /// id within a word, until it returns false.
+    /// Calls `body` with each object of the list of a word, or of all words that begin with it, and
+    /// its posting, by ascending short id within a word, until it returns false.
     ///
     /// - Complexity: O(postings).
     package func forEachPosting(
@@ -27,9 +27,9 @@ package struct TextTree: Sendable {
     ) throws {
         let range = KeyRange(prefix: TextKey.list(number, word, isPrefix: isPrefix))
         try transaction.scan(table, range) { key, value in
-            var chunk = try TextChunk(decoding: value, at: key)
+            var chunk = try TextChunk(decoding: value, at: key, of: .words)
             while let (id, posting) = try chunk.next() {
-                if try !body(id, TextPosting(posting)) { return false }
+                if try !body(id, posting) { return false }
             }
             return true
         }
@@ -37,24 +37,24 @@ package struct TextTree: Sendable {
 
     // MARK: Writing
 
-    /// Applies sorted edits.
+    /// Applies sorted edits with short ids.
     package func apply(_ edits: TextEdits, in transaction: borrowing WriteTransaction) throws {
-        for (number, change) in edits.totals.sorted(by: { $0.key < $1.key }) {
-            var totals = try self.totals(number, in: transaction.reading)
+        for (index, change) in edits.indexes where change != TextTotals() {
+            var totals = try self.totals(index.number, in: transaction.reading)
             totals += change
             guard totals.objectCount >= 0, totals.wordCount >= 0 else {
                 throw DecodingFailure("an index of words with fewer words than none")
             }
             try totals.encoded().withUnsafeBytes { value in
-                try TextKey.totals(number).withUnsafeBytes { key in
+                try TextKey.totals(index.number).withUnsafeBytes { key in
                     try transaction.put(value, for: key, in: table)
                 }
             }
         }
         if edits.count == 0 { return }
         var writer = TextListWriter(table, try transaction.reading.cursor(in: table))
-        try edits.forEachList { place, changes in
-            try writer.apply(changes, to: Array(place), in: transaction)
+        try edits.forEachList { place, terms, changes in
+            try writer.apply(changes, to: Array(place), of: terms, in: transaction)
         }
     }
 }
@@ -96,7 +96,8 @@ private struct TextListWriter: ~Copyable {
 
     /// Applies the changes of one list.
     mutating func apply(
-        _ changes: TextEdits.Changes, to list: [UInt8], in transaction: borrowing WriteTransaction
+        _ changes: TextEdits.Changes, to list: [UInt8], of terms: TextIndex.Terms,
+        in transaction: borrowing WriteTransaction
     ) throws {
         var place = 0
         while place < changes.count {
@@ -106,7 +107,7 @@ private struct TextListWriter: ~Copyable {
             let chunk = found.flatMap { $0.key.starts(with: list) ? $0 : nil }
             let chunkKey = chunk.map { Array($0.key) }
             merged.removeAll()
-            if let chunk { try merged.append(chunk) }
+            if let chunk { try merged.append(chunk, of: terms) }
             let follower = try chunk == nil ? cursor.seek(list) : cursor.next()
             let bound = follower.flatMap { $0.key.starts(with: list) ? $0 : nil }
             let boundKey = bound.map { Array($0.key) }
@@ -119,7 +120,7 @@ private struct TextListWriter: ~Copyable {
             place = end
             var swallowed: [UInt8]?
             if let bound, merged.isSmall(with: bound.value.count) {
-                try merged.append(bound)
+                try merged.append(bound, of: terms)
                 swallowed = boundKey
             }
             try merged.write(over: chunkKey, list, in: table, transaction)
@@ -143,9 +144,9 @@ private struct MergedPostings: ~Copyable {
     }
 
     /// Adds the postings of a stored chunk.
-    mutating func append(_ chunk: Cursor.Entry) throws {
-        var stored = try TextChunk(decoding: chunk.value, at: chunk.key)
-        while let (id, posting) = try stored.next() { append(id, posting) }
+    mutating func append(_ chunk: Cursor.Entry, of terms: TextIndex.Terms) throws {
+        var stored = try TextChunk(decoding: chunk.value, at: chunk.key, of: terms)
+        while let (id, posting) = try stored.next() { append(id, posting.bytes) }
     }
 
     private mutating func append(_ id: ObjectID, _ posting: UnsafeRawBufferPointer) {
@@ -171,9 +172,14 @@ private struct MergedPostings: ~Copyable {
         postings += rest
     }
 
-    /// The approximate number of bytes of the chunk.
+    /// The number of bytes of a chunk with all postings.
     private var byteCount: Int {
-        postings.reduce(0) { $0 + $1.bytes.count } + postings.count * 12
+        var (count, last) = (0, ObjectID?.none)
+        for (id, bytes) in postings {
+            count += TextChunkWriter.byteCount(of: id, after: last) + bytes.count
+            last = id
+        }
+        return count
     }
 
     /// Returns whether a chunk of some bytes should be joined with these postings.

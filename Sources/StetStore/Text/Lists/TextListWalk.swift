@@ -1,13 +1,13 @@
 import StetLMDB
 
-/// A walk through the objects of one list of an index, in ascending order of their ids.
+/// A walk through the objects of the list of a trigram, in ascending order of their short ids.
 ///
 /// State: belongs to one search inside a transaction; it has no lock.
 final class TextListWalk {
     private let list: [UInt8]
     private let cursor: Cursor
     private var chunk: TextChunk?
-    /// The present object; nil before the first one, and after the last one.
+    /// The short id of the present object; nil before the first one, and after the last one.
     private(set) var id: ObjectID?
     private var isAtEnd = false
 
@@ -85,6 +85,6 @@ final class TextListWalk {
             (chunk, id, isAtEnd) = (nil, nil, true)
             return
         }
-        chunk = try TextChunk(decoding: entry.value, at: entry.key)
+        chunk = try TextChunk(decoding: entry.value, at: entry.key, of: .trigrams)
     }
 }

@@ -4,7 +4,7 @@ package struct TextEdits: Sendable {
     fileprivate struct Edit {
         /// The number of its list.
         let list: UInt32
-        /// The index of its object.
+        /// The place of its object in `objects`.
         let object: UInt32
         /// The place of the new posting in `bytes`.
         let start: Int
@@ -12,12 +12,22 @@ package struct TextEdits: Sendable {
         let byteCount: Int
     }
 
+    /// An object whose postings in an index change.
+    fileprivate struct Object {
+        /// The id; the short id after `mapIDs`.
+        var id: ObjectID
+        /// The place of the index in `indexes`.
+        let index: UInt32
+        /// True when the index did not contain the object before.
+        let isAdded: Bool
+    }
+
     private var lists = TextLists()
-    private var objects: [ObjectID] = []
+    /// The indexes whose postings change, and the changes of their totals.
+    package private(set) var indexes: [(index: TextIndex, totals: TextTotals)] = []
+    private var objects: [Object] = []
     private var bytes: [UInt8] = []
     private var edits: [Edit] = []
-    /// The changes of the totals of indexes, by their numbers.
-    private(set) var totals: [Int: TextTotals] = [:]
     /// Memory for the postings of the object whose change is recorded.
     private var before = TextPostings()
     private var after = TextPostings()
@@ -28,43 +38,53 @@ package struct TextEdits: Sendable {
     package var byteCount: Int {
         lists.bytes.count + bytes.count + edits.count * MemoryLayout<Edit>.stride
     }
-    package var isEmpty: Bool { edits.isEmpty && totals.isEmpty }
+    package var isEmpty: Bool { objects.isEmpty }
     /// The number of postings that change.
     package var count: Int { edits.count }
 
-    /// Calls `body` with each list of which postings change, and their changes.
+    /// Calls `body` with each list of which postings change, the terms of its index, and the
+    /// changes.
     func forEachList(
-        _ body: (_ place: ArraySlice<UInt8>, _ changes: Changes) throws -> Void
+        _ body: (_ place: ArraySlice<UInt8>, TextIndex.Terms, _ changes: Changes) throws -> Void
     ) rethrows {
         try edits.withUnsafeBufferPointer { edits in
             try objects.withUnsafeBufferPointer { objects in
                 try bytes.withUnsafeBytes { bytes in
-                    var start = 0
-                    while start < edits.count {
-                        let list = edits[start].list
-                        var end = start + 1
-                        while end < edits.count, edits[end].list == list { end += 1 }
+                    try Self.forEachRun(of: edits) { run in
+                        let (list, object) = (edits[run.lowerBound].list, edits[run.lowerBound].object)
                         try body(
-                            lists[Int(list)],
+                            lists[Int(list)], indexes[Int(objects[Int(object)].index)].index.terms,
                             Changes(
-                                edits: UnsafeBufferPointer(rebasing: edits[start..<end]),
+                                edits: UnsafeBufferPointer(rebasing: edits[run]),
                                 objects: objects, bytes: bytes))
-                        start = end
                     }
                 }
             }
         }
     }
 
-    /// The changes of the postings of one list, by ascending id.
+    /// Calls `body` with the places of the edits of each list.
+    private static func forEachRun(
+        of edits: UnsafeBufferPointer<Edit>, _ body: (Range<Int>) throws -> Void
+    ) rethrows {
+        var start = 0
+        while start < edits.count {
+            var end = start + 1
+            while end < edits.count, edits[end].list == edits[start].list { end += 1 }
+            try body(start..<end)
+            start = end
+        }
+    }
+
+    /// The changes of the postings of one list, by ascending short id.
     struct Changes {
         fileprivate let edits: UnsafeBufferPointer<Edit>
-        fileprivate let objects: UnsafeBufferPointer<ObjectID>
+        fileprivate let objects: UnsafeBufferPointer<Object>
         fileprivate let bytes: UnsafeRawBufferPointer
 
         var count: Int { edits.count }
 
-        func id(_ offset: Int) -> ObjectID { objects[Int(edits[offset].object)] }
+        func id(_ offset: Int) -> ObjectID { objects[Int(edits[offset].object)].id }
 
         /// Returns the new posting; nil when it is removed.
         func posting(_ offset: Int) -> UnsafeRawBufferPointer? {
@@ -77,23 +97,27 @@ package struct TextEdits: Sendable {
 
     // MARK: Collecting
 
-    /// Records the change of an object's words or trigrams; `before` and `after` are nil when it
-    /// does not exist.
+    /// Records the change of an object's words or trigrams in an index; `before` and `after` are nil
+    /// when the object does not exist.
     package mutating func append(
-        _ number: Int, _ id: ObjectID, _ before: (any TextTerms)?, _ after: (any TextTerms)?
+        _ index: TextIndex, _ id: ObjectID, _ before: (any TextTerms)?, _ after: (any TextTerms)?
     ) {
-        var change = TextTotals()
-        change.objectCount = (after == nil ? 0 : 1) - (before == nil ? 0 : 1)
-        change.wordCount = (after?.count ?? 0) - (before?.count ?? 0)
-        if change != TextTotals() {
-            totals[number, default: TextTotals()] += change
-        }
-        objects.append(id)
+        let place = place(of: index)
+        indexes[place].totals.objectCount += (after == nil ? 0 : 1) - (before == nil ? 0 : 1)
+        indexes[place].totals.wordCount += (after?.count ?? 0) - (before?.count ?? 0)
+        objects.append(Object(id: id, index: UInt32(place), isAdded: before == nil))
         self.before.removeAll()
         self.after.removeAll()
-        before?.append(to: &self.before, number, &lists)
-        after?.append(to: &self.after, number, &lists)
+        before?.append(to: &self.before, index.number, &lists)
+        after?.append(to: &self.after, index.number, &lists)
         if before == nil { appendAll() } else { appendDifferences() }
+    }
+
+    /// Returns the place of an index, which is added unless it is there.
+    private mutating func place(of index: TextIndex) -> Int {
+        if let place = indexes.firstIndex(where: { $0.index == index }) { return place }
+        indexes.append((index, TextTotals()))
+        return indexes.count - 1
     }
 
     /// Records all postings of a new object.
@@ -153,6 +177,34 @@ package struct TextEdits: Sendable {
     }
 }
 
+extension TextEdits {
+    /// Replaces the ids of objects by those that `body` returns for the place of the index in
+    /// `indexes` and the id.
+    package mutating func mapIDs(
+        _ body: (_ index: Int, ObjectID, _ isAdded: Bool) throws -> ObjectID
+    ) rethrows {
+        var isSorted = true
+        var last = [ObjectID?](repeating: nil, count: indexes.count)
+        for place in objects.indices {
+            let object = objects[place]
+            let index = Int(object.index)
+            let id = try body(index, object.id, object.isAdded)
+            objects[place].id = id
+            if let last = last[index], last >= id { isSorted = false }
+            last[index] = id
+        }
+        if isSorted { return }
+        let runs = edits.withUnsafeBufferPointer { edits in
+            var runs: [Range<Int>] = []
+            Self.forEachRun(of: edits) { runs.append($0) }
+            return runs
+        }
+        for run in runs {
+            edits[run].sort { objects[Int($0.object)].id < objects[Int($1.object)].id }
+        }
+    }
+}
+
 /// The sums of an index of words, by which searches rank objects, or of trigrams.
 package struct TextTotals: Hashable, Sendable {
     /// The number of objects.
@@ -163,69 +215,5 @@ package struct TextTotals: Hashable, Sendable {
     static func += (one: inout TextTotals, other: TextTotals) {
         one.objectCount &+= other.objectCount
         one.wordCount &+= other.wordCount
-    }
-}
-
-/// The keys of an index of words or substrings: its number, then 0 for the totals, or 1, a word or
-/// trigram, 0 and, unless the list of postings begins there, the first object of a chunk.
-package enum TextKey {
-    static let idByteCount = 16
-    private static let totals: UInt8 = 0
-    private static let postings: UInt8 = 1
-    private static let end: UInt8 = 0
-
-    /// Returns the key of the totals of an index.
-    package static func totals(_ number: Int) -> [UInt8] {
-        [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number), totals]
-    }
-
-    /// Returns the beginning of the keys of a word, or of all words that begin with it.
-    package static func list(_ number: Int, _ word: [UInt8], isPrefix: Bool = false) -> [UInt8] {
-        var key: [UInt8] = []
-        word.withUnsafeBytes { append(number, $0, to: &key) }
-        if isPrefix { key.removeLast() }
-        return key
-    }
-
-    static func append(_ number: Int, _ word: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-        bytes.append(UInt8(truncatingIfNeeded: number >> 8))
-        bytes.append(UInt8(truncatingIfNeeded: number))
-        bytes.append(postings)
-        bytes.append(contentsOf: word)
-        bytes.append(end)
-    }
-
-    /// Returns whether the key of a list is that of a word in an index.
-    static func isList(
-        _ key: UnsafeRawBufferPointer, of word: UnsafeRawBufferPointer, _ number: Int
-    ) -> Bool {
-        key.count == word.count + 4 && key[0] == UInt8(truncatingIfNeeded: number >> 8)
-            && key[1] == UInt8(truncatingIfNeeded: number)
-            && UnsafeRawBufferPointer(rebasing: key[3..<key.count - 1]).compare(word) == 0
-    }
-
-    /// Returns the key without the object of a chunk.
-    ///
-    /// - Throws: `DecodingFailure` when it is not the key of a chunk.
-    package static func list(
-        of key: UnsafeRawBufferPointer
-    ) throws(DecodingFailure) -> UnsafeRawBufferPointer {
-        guard key.count > 4, key[2] == postings,
-            let end = key[3...].firstIndex(of: end), end > 3,
-            end + 1 == key.count || end + 1 + idByteCount == key.count
-        else { throw DecodingFailure("a key of an index of words that is malformed") }
-        return UnsafeRawBufferPointer(rebasing: key[...end])
-    }
-
-    /// Returns the first object of a chunk that is not the first one of its list.
-    ///
-    /// - Throws: `DecodingFailure` when the key is too short.
-    static func id(
-        of key: UnsafeRawBufferPointer, in list: [UInt8]
-    ) throws(DecodingFailure) -> ObjectID {
-        guard key.count == list.count + idByteCount else {
-            throw DecodingFailure("a key of an index of words that is malformed")
-        }
-        return ObjectID(bytes: UnsafeRawBufferPointer(rebasing: key[list.count...]))
     }
 }
