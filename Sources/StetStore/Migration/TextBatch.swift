@@ -62,11 +62,12 @@ struct TextBatch: ~Copyable {
                 }
             }
         }
-        for part in parts {
+        let edits = try parts.map { part in
             var edits = try part.get()
             try edits.shortenIDs(in: table, records: { _ in records }, transaction)
-            try TextTree(table: table).apply(edits, in: transaction)
+            return edits
         }
+        try TextTree(table: table).apply(edits[0], and: edits[1], in: transaction)
         self.objects.removeAll(keepingCapacity: true)
         bodies.count = 0
     }

@@ -122,40 +122,43 @@ package struct TextWords: TextTerms {
         var forms: [UInt64] = []
         swap(&forms, &postings.order)
         forms.removeAll(keepingCapacity: true)
+        let count = words.count
         bytes.withUnsafeBytes { bytes in
-            for index in words.indices {
-                let (start, end, otherEnd) = (
-                    words[index].start, words[index].end, words[index].otherEnd
-                )
-                let list = lists.number(
-                    number, UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
-                forms.append(UInt64(list) << 32 | UInt64(index))
-                if otherEnd == end { continue }
-                let other = lists.number(
-                    number, UnsafeRawBufferPointer(rebasing: bytes[end..<otherEnd]))
-                forms.append(UInt64(other) << 32 | UInt64(index))
+            words.withUnsafeBufferPointer { words in
+                for index in words.indices {
+                    let (start, end, otherEnd) = (
+                        words[index].start, words[index].end, words[index].otherEnd
+                    )
+                    let list = lists.number(
+                        number, UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+                    forms.append(UInt64(list) << 32 | UInt64(index))
+                    if otherEnd == end { continue }
+                    let other = lists.number(
+                        number, UnsafeRawBufferPointer(rebasing: bytes[end..<otherEnd]))
+                    forms.append(UInt64(other) << 32 | UInt64(index))
+                }
             }
         }
         forms.sortFew()
-        var place = 0
-        while place < forms.count {
-            let list = forms[place] >> 32
-            var end = place + 1
-            while end < forms.count, forms[end] >> 32 == list { end += 1 }
-            postings.append(Int(list)) { append(forms, place..<end, to: &$0) }
-            place = end
+        words.withUnsafeBufferPointer { words in
+            forms.withUnsafeBufferPointer { forms in
+                var start = 0
+                while start < forms.count {
+                    let list = forms[start] >> 32
+                    var end = start + 1
+                    while end < forms.count, forms[end] >> 32 == list { end += 1 }
+                    let places = forms[start..<end].lazy.map { form in
+                        let word = words[Int(form & UInt64(UInt32.max))]
+                        return (attribute: word.attribute, position: word.position)
+                    }
+                    postings.append(Int(list)) {
+                        TextPosting.append(wordCount: count, places, to: &$0)
+                    }
+                    start = end
+                }
+            }
         }
         swap(&forms, &postings.order)
-    }
-
-    /// Appends the posting of the forms of one word.
-    private func append(_ forms: [UInt64], _ range: Range<Int>, to posting: inout [UInt8]) {
-        TextPosting.append(
-            wordCount: words.count,
-            range.lazy.map { place in
-                let word = words[Int(forms[place] & UInt64(UInt32.max))]
-                return (word.attribute, word.position)
-            }, to: &posting)
     }
 }
 

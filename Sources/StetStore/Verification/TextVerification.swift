@@ -130,7 +130,7 @@ struct TextVerification {
         if list != last.list { last = (list, Self.hash(list[...]), nil) }
         var first = ObjectID.none
         if key.count > list.count {
-            first = ObjectID(bytes: UnsafeRawBufferPointer(rebasing: key[list.count...]))
+            first = try TextKey.id(of: key, in: list)
         }
         var chunk = try TextChunk(decoding: value, at: key, of: terms)
         while let (id, posting) = try chunk.next() {

@@ -53,9 +53,13 @@ struct StetTexts {
         store.close()
     }
 
-    /// Copies the store, which has no index, to a new path.
+    /// Copies the store, which has no index, to a new path, durably: what is measured then syncs
+    /// only what it writes itself.
     func copy(to copy: String) throws {
         try FileManager.default.copyItem(atPath: path, toPath: copy)
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: copy))
+        try file.synchronize()
+        try file.close()
     }
 
     /// Opens a copy with a model whose text is searchable, which builds the index.

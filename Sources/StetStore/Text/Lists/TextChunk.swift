@@ -5,8 +5,9 @@ import StetLMDB
 /// Value: checksum u32, then for each object, in ascending order, its short id as the difference to
 /// the one before and, in an index of words, its posting.
 package struct TextChunk {
-    /// The number of bytes from which a chunk is split: three chunks fit a page of 4 KiB.
-    static let byteLimit = 1_200
+    /// The number of bytes from which a chunk is split: four chunks with their keys fill a page
+    /// of 4 KiB.
+    static let byteLimit = 960
     fileprivate static let headerByteCount = 4
 
     private var reader: ByteReader

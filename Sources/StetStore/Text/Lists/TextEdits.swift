@@ -1,7 +1,7 @@
 /// The effect of a change set on the postings of indexes of words and of substrings.
 package struct TextEdits: Sendable {
     /// The change of one posting.
-    fileprivate struct Edit {
+    struct Edit {
         /// The number of its list.
         let list: UInt32
         /// The place of its object in `objects`.
@@ -13,7 +13,7 @@ package struct TextEdits: Sendable {
     }
 
     /// An object whose postings in an index change.
-    fileprivate struct Object {
+    struct Object {
         /// The id; the short id after `mapIDs`.
         var id: ObjectID
         /// The place of the index in `indexes`.
@@ -42,56 +42,17 @@ package struct TextEdits: Sendable {
     /// The number of postings that change.
     package var count: Int { edits.count }
 
-    /// Calls `body` with each list of which postings change, the terms of its index, and the
-    /// changes.
-    func forEachList(
-        _ body: (_ place: ArraySlice<UInt8>, TextIndex.Terms, _ changes: Changes) throws -> Void
-    ) rethrows {
+    /// Calls `body` with a walk through the changes of all lists.
+    func withChanges<Result>(_ body: (TextChangeWalk) throws -> Result) rethrows -> Result {
         try edits.withUnsafeBufferPointer { edits in
             try objects.withUnsafeBufferPointer { objects in
                 try bytes.withUnsafeBytes { bytes in
-                    try Self.forEachRun(of: edits) { run in
-                        let (list, object) = (edits[run.lowerBound].list, edits[run.lowerBound].object)
-                        try body(
-                            lists[Int(list)], indexes[Int(objects[Int(object)].index)].index.terms,
-                            Changes(
-                                edits: UnsafeBufferPointer(rebasing: edits[run]),
-                                objects: objects, bytes: bytes))
-                    }
+                    try body(
+                        TextChangeWalk(
+                            edits: edits, objects: objects, bytes: bytes, lists: lists,
+                            terms: indexes.map(\.index.terms)))
                 }
             }
-        }
-    }
-
-    /// Calls `body` with the places of the edits of each list.
-    private static func forEachRun(
-        of edits: UnsafeBufferPointer<Edit>, _ body: (Range<Int>) throws -> Void
-    ) rethrows {
-        var start = 0
-        while start < edits.count {
-            var end = start + 1
-            while end < edits.count, edits[end].list == edits[start].list { end += 1 }
-            try body(start..<end)
-            start = end
-        }
-    }
-
-    /// The changes of the postings of one list, by ascending short id.
-    struct Changes {
-        fileprivate let edits: UnsafeBufferPointer<Edit>
-        fileprivate let objects: UnsafeBufferPointer<Object>
-        fileprivate let bytes: UnsafeRawBufferPointer
-
-        var count: Int { edits.count }
-
-        func id(_ offset: Int) -> ObjectID { objects[Int(edits[offset].object)].id }
-
-        /// Returns the new posting; nil when it is removed.
-        func posting(_ offset: Int) -> UnsafeRawBufferPointer? {
-            let edit = edits[offset]
-            if edit.byteCount < 0 { return nil }
-            return UnsafeRawBufferPointer(
-                rebasing: bytes[edit.start..<edit.start + edit.byteCount])
         }
     }
 
@@ -194,13 +155,11 @@ extension TextEdits {
             last[index] = id
         }
         if isSorted { return }
-        let runs = edits.withUnsafeBufferPointer { edits in
-            var runs: [Range<Int>] = []
-            Self.forEachRun(of: edits) { runs.append($0) }
-            return runs
-        }
-        for run in runs {
-            edits[run].sort { objects[Int($0.object)].id < objects[Int($1.object)].id }
+        var start = 0
+        while start < edits.count {
+            let end = edits[start...].firstIndex { $0.list != edits[start].list } ?? edits.count
+            edits[start..<end].sort { objects[Int($0.object)].id < objects[Int($1.object)].id }
+            start = end
         }
     }
 }

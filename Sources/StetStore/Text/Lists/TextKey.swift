@@ -4,7 +4,7 @@ import StetLMDB
 /// trigram, 0 and, unless the list of postings begins there, the short id of the first object of a
 /// chunk, or 2 and the first half of ids that objects share.
 package enum TextKey {
-    static let idByteCount = 16
+    private static let halfByteCount = 8
     private static let totals: UInt8 = 0
     private static let postings: UInt8 = 1
     private static let sharedHalf: UInt8 = 2
@@ -58,20 +58,31 @@ package enum TextKey {
     ) throws(DecodingFailure) -> UnsafeRawBufferPointer {
         guard key.count > 4, key[2] == postings,
             let end = key[3...].firstIndex(of: end), end > 3,
-            end + 1 == key.count || end + 1 + idByteCount == key.count
+            [0, halfByteCount, 2 * halfByteCount].contains(key.count - end - 1)
         else { throw DecodingFailure("a key of an index of words that is malformed") }
         return UnsafeRawBufferPointer(rebasing: key[...end])
     }
 
     /// Returns the short id of the first object of a chunk that is not the first one of its list.
     ///
-    /// - Throws: `DecodingFailure` when the key is too short.
+    /// - Throws: `DecodingFailure` when the key has another number of bytes.
     static func id(
         of key: UnsafeRawBufferPointer, in list: [UInt8]
     ) throws(DecodingFailure) -> ObjectID {
-        guard key.count == list.count + idByteCount else {
-            throw DecodingFailure("a key of an index of words that is malformed")
+        func half(_ offset: Int) -> UInt64 {
+            UInt64(bigEndian: key.loadUnaligned(fromByteOffset: list.count + offset, as: UInt64.self))
         }
-        return ObjectID(bytes: UnsafeRawBufferPointer(rebasing: key[list.count...]))
+        switch key.count - list.count {
+        case halfByteCount: return ObjectID(high: half(0), low: 0)
+        case 2 * halfByteCount: return ObjectID(high: half(0), low: half(halfByteCount))
+        default: throw DecodingFailure("a key of an index of words that is malformed")
+        }
+    }
+
+    /// Appends the short id of the first object of a chunk to the key of a list, without the second
+    /// half if that is 0.
+    static func append(_ id: ObjectID, to key: inout [UInt8]) {
+        id.append(to: &key)
+        if id.low == 0 { key.removeLast(halfByteCount) }
     }
 }

@@ -69,7 +69,7 @@ final class TextListWalk {
 
     private func place(of target: ObjectID) -> [UInt8] {
         var key = list
-        target.append(to: &key)
+        TextKey.append(target, to: &key)
         return key
     }
 

@@ -37,9 +37,12 @@ package struct TextTree: Sendable {
 
     // MARK: Writing
 
-    /// Applies sorted edits with short ids.
-    package func apply(_ edits: TextEdits, in transaction: borrowing WriteTransaction) throws {
-        for (index, change) in edits.indexes where change != TextTotals() {
+    /// Applies sorted edits with short ids, and those of other objects, which follow.
+    package func apply(
+        _ edits: TextEdits, and others: TextEdits = TextEdits(),
+        in transaction: borrowing WriteTransaction
+    ) throws {
+        for (index, change) in edits.indexes + others.indexes where change != TextTotals() {
             var totals = try self.totals(index.number, in: transaction.reading)
             totals += change
             guard totals.objectCount >= 0, totals.wordCount >= 0 else {
@@ -51,10 +54,15 @@ package struct TextTree: Sendable {
                 }
             }
         }
-        if edits.count == 0 { return }
+        if edits.count + others.count == 0 { return }
         var writer = TextListWriter(table, try transaction.reading.cursor(in: table))
-        try edits.forEachList { place, terms, changes in
-            try writer.apply(changes, to: Array(place), of: terms, in: transaction)
+        try edits.withChanges { walk in
+            try others.withChanges { others in
+                var (walk, others) = (walk, others)
+                try walk.forEachList(with: &others) { place, terms, changes in
+                    try writer.apply(changes, to: Array(place), of: terms, in: transaction)
+                }
+            }
         }
     }
 }
@@ -96,13 +104,13 @@ private struct TextListWriter: ~Copyable {
 
     /// Applies the changes of one list.
     mutating func apply(
-        _ changes: TextEdits.Changes, to list: [UInt8], of terms: TextIndex.Terms,
+        _ changes: TextChanges, to list: [UInt8], of terms: TextIndex.Terms,
         in transaction: borrowing WriteTransaction
     ) throws {
         var place = 0
         while place < changes.count {
             var key = list
-            changes.id(place).append(to: &key)
+            TextKey.append(changes.id(place), to: &key)
             let found = try cursor.seekBackwards(key)
             let chunk = found.flatMap { $0.key.starts(with: list) ? $0 : nil }
             let chunkKey = chunk.map { Array($0.key) }
@@ -155,7 +163,7 @@ private struct MergedPostings: ~Copyable {
         postings.append((id, start..<bytes.count))
     }
 
-    mutating func apply(_ changes: TextEdits.Changes, _ range: Range<Int>) {
+    mutating func apply(_ changes: TextChanges, _ range: Range<Int>) {
         let stored = postings
         postings.removeAll(keepingCapacity: true)
         var rest = stored[...]
@@ -208,7 +216,7 @@ private struct MergedPostings: ~Copyable {
                 try chunk.put(at: next, in: table, transaction)
                 chunk.removeAll()
                 next = list
-                id.append(to: &next)
+                TextKey.append(id, to: &next)
             }
             chunk.append(id, UnsafeRawBufferPointer(rebasing: bytes.bytes[range]))
         }
