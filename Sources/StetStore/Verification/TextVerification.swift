@@ -75,8 +75,8 @@ struct TextVerification {
                     break
                 }
                 if let other = expected.objects.updateValue(missing, forKey: shortID) {
-                    problems.append(
-                        "\(expected.name) does not distinguish \(id) from \(other.id).")
+                    let (one, two) = (min(id, other.id), max(id, other.id))
+                    problems.append("\(expected.name) does not distinguish \(one) from \(two).")
                 }
             }
             indexes[index.number] = expected

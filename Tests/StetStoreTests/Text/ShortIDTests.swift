@@ -157,7 +157,7 @@ struct ShortIDTests {
         let name = "Page words (title)"
         #expect(
             try pages.file.verify().problems.contains(
-                "\(name) does not distinguish \(pages.page(2).id) from \(pages.page(1).id)."))
+                "\(name) does not distinguish \(pages.page(1).id) from \(pages.page(2).id)."))
         for place in value.indices {
             var damaged = value
             damaged[place] ^= 1

@@ -47,6 +47,33 @@ struct TextIndexTests {
         #expect(rest.keys.count { $0.starts(with: list) } <= 3)
     }
 
+    /// The store compares the lists with the texts, posting by posting.
+    @Test(arguments: PageIDs.allCases)
+    func longListsFollowChangesAnywhere(ids: PageIDs) throws {
+        let store = try PageStore(EntityIndex(words: [0]), EntityIndex(substringsOf: 0), ids: ids)
+        var random = SeededGenerator(seed: 8)
+        // Deleted pages, which may come back, have no title.
+        var pages: [Int: (title: String?, base: Revision)] = [:]
+        for step in 1...40 {
+            let numbers = Set(
+                (0..<[1, 20, 400][step % 3]).map { _ in Int.random(in: 0..<3_000, using: &random) })
+            let edits = numbers.sorted().map { number in
+                let old = pages[number]
+                let words = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+                    ["one", "two", "three"].randomElement(using: &random) ?? ""
+                }
+                let isGone = old?.title != nil && Int.random(in: 0..<4, using: &random) == 0
+                let new = isGone ? nil : words.joined(separator: " ") + " \(step)"
+                pages[number] = (new, Revision(UInt64(step)))
+                return Edit(
+                    store.page(number), from: old?.title.map { store.values($0) },
+                    to: new.map { store.values($0) }, base: old?.base ?? .zero)
+            }
+            _ = try store.file.commit(edits)
+            try #require(try store.file.verify().problems == [])
+        }
+    }
+
     @Test(arguments: PageIDs.allCases)
     func theListsFollowChangesOfTexts(ids: PageIDs) throws {
         let store = try PageStore(EntityIndex(words: [1, 0]), ids: ids)

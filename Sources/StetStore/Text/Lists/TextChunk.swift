@@ -19,12 +19,29 @@ package struct TextChunk {
         decoding value: UnsafeRawBufferPointer, at key: UnsafeRawBufferPointer,
         of terms: TextIndex.Terms
     ) throws(DecodingFailure) {
-        reader = ByteReader(value)
-        self.terms = terms
-        guard try reader.read(UInt32.self) == Self.checksum(of: value, at: key) else {
+        var header = ByteReader(value)
+        guard try header.read(UInt32.self) == Self.checksum(of: value, at: key) else {
             throw DecodingFailure("a list of words does not match its checksum")
         }
+        self.init(entriesOf: value, terms)
     }
+
+    /// Reads what follows the checksum, which is not tested.
+    fileprivate init(entriesOf value: UnsafeRawBufferPointer, _ terms: TextIndex.Terms) {
+        reader = ByteReader(UnsafeRawBufferPointer(rebasing: value[Self.headerByteCount...]))
+        self.terms = terms
+    }
+
+    /// The number of bytes of the objects up to the present one.
+    var offset: Int { reader.offset }
+
+    /// Returns the bytes of objects between two offsets.
+    fileprivate func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: reader.bytes[range])
+    }
+
+    /// The bytes of the objects after the present one.
+    fileprivate var rest: UnsafeRawBufferPointer { bytes(reader.offset..<reader.bytes.count) }
 
     /// Returns the checksum, which covers the key, so that a chunk under a wrong key is found.
     fileprivate static func checksum(
@@ -88,13 +105,6 @@ struct TextChunkWriter: ~Copyable {
         buffer.append(posting)
     }
 
-    /// Returns the number of bytes of a short id in a chunk.
-    static func byteCount(of id: ObjectID, after last: ObjectID?) -> Int {
-        var count = 0
-        forEachByte(of: id, after: last) { _ in count += 1 }
-        return count
-    }
-
     @inline(__always)
     private static func forEachByte(
         of id: ObjectID, after last: ObjectID?, _ body: (UInt8) -> Void
@@ -111,6 +121,73 @@ struct TextChunkWriter: ~Copyable {
         for shift in stride(from: UInt64(0), to: 64, by: 8) {
             body(UInt8(truncatingIfNeeded: id.low >> shift))
         }
+    }
+
+    /// Adds objects that follow all others, as a chunk contains them after `last`.
+    private mutating func append(_ bytes: UnsafeRawBufferPointer, upTo id: ObjectID?) {
+        if bytes.isEmpty { return }
+        buffer.append(bytes)
+        last = id
+    }
+
+    /// Replaces the contents by those of a stored chunk with changes; returns whether all of them
+    /// come after the stored objects.
+    ///
+    /// What is not changed is copied as it is: only the object after a change is written anew,
+    /// because it is stored as the difference to the one before.
+    mutating func merge(
+        _ stored: TextChunk?, _ changes: TextChanges, _ range: Range<Int>
+    ) throws(DecodingFailure) -> Bool {
+        removeAll()
+        guard var chunk = stored else {
+            for place in range { append(changes, place) }
+            return true
+        }
+        var present = try chunk.next()
+        // The objects that are copied next, which end before the present one.
+        var copied = (start: 0, end: 0, last: ObjectID?.none)
+        var isAfterChange = false
+        var isAppended = true
+        for place in range {
+            let id = changes.id(place)
+            while let (presentID, posting) = present, presentID < id {
+                if isAfterChange { append(presentID, posting.bytes) }
+                if isAfterChange { copied.start = chunk.offset }
+                isAfterChange = false
+                copied.end = chunk.offset
+                copied.last = presentID
+                present = try chunk.next()
+            }
+            if present != nil { isAppended = false }
+            if copied.start < copied.end {
+                append(chunk.bytes(copied.start..<copied.end), upTo: copied.last)
+            }
+            copied.start = copied.end
+            if present?.id == id { present = try chunk.next() }
+            append(changes, place)
+            isAfterChange = true
+        }
+        if let (id, posting) = present {
+            append(id, posting.bytes)
+            append(chunk.rest, upTo: nil)
+        }
+        return isAppended
+    }
+
+    private mutating func append(_ changes: TextChanges, _ place: Int) {
+        if let posting = changes.posting(place) { append(changes.id(place), posting) }
+    }
+
+    /// Adds the objects of another chunk, which follow all others.
+    mutating func append(_ chunk: consuming TextChunk, of terms: TextIndex.Terms) throws {
+        var own = contents(of: terms)
+        while let (id, _) = try own.next() { last = id }
+        while let (id, posting) = try chunk.next() { append(id, posting.bytes) }
+    }
+
+    /// Returns a walk through the objects.
+    func contents(of terms: TextIndex.Terms) -> TextChunk {
+        TextChunk(entriesOf: buffer.bytes, terms)
     }
 
     /// Writes the chunk; its checksum takes the first bytes.
