@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The goal of Stet in one workload, from `goals.json`; it has one of the last three properties.
+/// The goal of Stet in one workload, from `goals.json`; it has one of the last four properties.
 struct Goal: Decodable {
     let workload: String
     /// The program that is to reach it; nil for `stet`.
@@ -11,6 +11,8 @@ struct Goal: Decodable {
     let ratio: Double?
     /// The amount by which Stet's figure may exceed that of the other program.
     let excess: Double?
+    /// Stet's figure as a multiple of the other program's, at most.
+    let multiple: Double?
     /// The limit of Stet's figure.
     let limit: Double?
 
@@ -21,6 +23,7 @@ struct Goal: Decodable {
     var sentence: String {
         if let ratio { return "speed at least \(number(ratio))" }
         if let excess { return "at most \(number(excess)) more" }
+        if let multiple { return "at most \(number(multiple)) times" }
         return "at most \(number(limit ?? 0))"
     }
 
@@ -36,6 +39,10 @@ struct Goal: Decodable {
         if let excess {
             let value = stet.median - other.median
             return (value, value <= excess)
+        }
+        if let multiple {
+            let value = stet.median / other.median
+            return (value, value <= multiple)
         }
         guard let ratio, let value = speed(of: stet, beside: other) else { return (nil, false) }
         return (value, value >= ratio)

@@ -144,7 +144,9 @@ struct MigrationWriter {
             var texts = TextBatch(built.map(\.index), of: upcast.to)
             try forEachRecord(ofEntity: entity, in: transaction) { id, body in
                 try add(id, body, of: upcast.to, to: built, &texts, in: transaction)
-                if texts.isFull { try texts.put(in: indexes, records: records[entity], transaction) }
+                if texts.isFull {
+                    try texts.put(in: indexes, records: records[entity], transaction)
+                }
                 return true
             }
             try texts.put(in: indexes, records: records[entity], transaction)

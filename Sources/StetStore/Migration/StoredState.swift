@@ -20,7 +20,8 @@ struct StoredState {
         var digest = try digestOfLinks(in: transaction.reading)
         for (number, entity) in schema.entities.numbered where !entity.isRemoved {
             try transaction.reading.scan(records[number]) { key, value in
-                digest += try history.digest(ofEntity: number, try RecordLayout.id(ofKey: key), value)
+                digest += try history.digest(
+                    ofEntity: number, try RecordLayout.id(ofKey: key), value)
                 return true
             }
         }

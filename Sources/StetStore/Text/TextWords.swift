@@ -122,7 +122,6 @@ package struct TextWords: TextTerms {
         var forms: [UInt64] = []
         swap(&forms, &postings.order)
         forms.removeAll(keepingCapacity: true)
-        let count = words.count
         bytes.withUnsafeBytes { bytes in
             words.withUnsafeBufferPointer { words in
                 for index in words.indices {
@@ -140,6 +139,13 @@ package struct TextWords: TextTerms {
             }
         }
         forms.sortFew()
+        append(forms, to: &postings)
+        swap(&forms, &postings.order)
+    }
+
+    /// Adds the postings of sorted forms.
+    private func append(_ forms: [UInt64], to postings: inout TextPostings) {
+        let count = words.count
         words.withUnsafeBufferPointer { words in
             forms.withUnsafeBufferPointer { forms in
                 var start = 0
@@ -158,7 +164,6 @@ package struct TextWords: TextTerms {
                 }
             }
         }
-        swap(&forms, &postings.order)
     }
 }
 

@@ -30,8 +30,8 @@ package struct TrigramSearch: Sendable {
     /// The number of different trigrams that are looked up.
     package var count: Int { texts.reduce(0) { $0 + $1.count } }
 
-    /// Calls `body` with the short id of each object that may have all trigrams, in ascending order,
-    /// until it returns false; `visit` is called for each entry of the shortest list.
+    /// Calls `body` with the short id of each object that may have all trigrams, in ascending
+    /// order, until it returns false; `visit` is called for each entry of the shortest list.
     ///
     /// - Complexity: O(objects in the shortest list).
     package func forEachID(
@@ -52,7 +52,7 @@ package struct TrigramSearch: Sendable {
     ///
     /// The lists are chosen from the texts alternately, because the trigrams of one text tend to
     /// occur in the same objects.
-    /// Lists are compared by the numbers of their chunks, which are counted a few steps at a time,
+    /// Lists are compared by the numbers of their bytes, which are counted a few chunks at a time,
     /// because one short list is enough.
     private func shortestWalks(
         in table: Table, _ transaction: borrowing ReadTransaction
@@ -63,18 +63,18 @@ package struct TrigramSearch: Sendable {
             }
         }
         var least = Int.max
-        var limit = 8
+        var limit = 8 * TextChunk.byteLimit
         while least >= limit {
             if least < .max { limit *= 8 }
             least = try walks.joined().reduce(Int.max) { least, walk in
-                min(least, try walk.chunkCount(limit: limit))
+                min(least, try walk.byteCount(limit: limit))
             }
         }
         if least == 0 { return [] }
         let longest = least * Self.longestFactor
         var found: [(rank: Int, count: Int, walk: TextListWalk)] = []
         for walks in walks {
-            let counted = try walks.map { (try $0.chunkCount(limit: longest + 1), $0) }
+            let counted = try walks.map { (try $0.byteCount(limit: longest + 1), $0) }
             let sorted = counted.sorted { $0.0 < $1.0 }.prefix { $0.0 <= longest }
             for (rank, (count, walk)) in sorted.enumerated() { found.append((rank, count, walk)) }
         }

@@ -159,9 +159,9 @@ extension ObjectID: Codable {
     }
 }
 
-/// Creates ascending version 7 UUIDs: 48 bits of milliseconds, then a counter of 12 bits that starts
-/// at random in each millisecond (RFC 9562 §6.2, method 1), then 62 random bits, so that ids stay
-/// hard to guess.
+/// Creates ascending version 7 UUIDs: 48 bits of milliseconds, then a counter of 12 bits that
+/// starts at random in each millisecond (RFC 9562 §6.2, method 1), then 62 random bits, so that ids
+/// stay hard to guess.
 ///
 /// So the first halves of ids differ, and indexes of texts name objects by these alone. When a
 /// counter is exhausted, after 2,048 ids at least, the next millisecond is begun early.

@@ -11,6 +11,17 @@ struct TextVerification {
         var count = 0
         /// The sum of the hashes of lists and postings, which is 0 once all have been found.
         var sum: UInt64 = 0
+
+        init(_ id: ObjectID) { self.id = id }
+
+        init(_ id: ObjectID, _ postings: TextPostings, in lists: TextLists) {
+            self.init(id)
+            postings.forEach(in: lists) { list, posting in
+                let list = TextVerification.hash(list)
+                count += 1
+                sum &+= posting.withUnsafeBytes { TextVerification.hash($0, in: list) }
+            }
+        }
     }
 
     /// An index of words or substrings, and what is expected of it.
@@ -59,18 +70,12 @@ struct TextVerification {
                 }
                 expected.totals.objectCount += 1
                 expected.totals.wordCount += terms.count
-                var missing = Missing(id: id)
                 postings.removeAll()
                 terms.append(to: &postings, index.number, &lists)
-                postings.forEach(in: lists) { list, posting in
-                    let list = Self.hash(list)
-                    missing.count += 1
-                    missing.sum &+= posting.withUnsafeBytes { Self.hash($0, in: list) }
-                }
+                let missing = Missing(id, postings, in: lists)
                 postingCount += missing.count
-                let shortID: ObjectID
-                do { shortID = try names.short(id) } catch {
-                    // The entry itself is reported where all are read.
+                // A damaged entry of a shared half is reported where all entries are read.
+                guard let shortID = try? names.short(id) else {
                     expected.isUnreadable = true
                     break
                 }
@@ -83,11 +88,11 @@ struct TextVerification {
         }
     }
 
-    private static func hash(_ list: ArraySlice<UInt8>) -> UInt64 {
+    fileprivate static func hash(_ list: ArraySlice<UInt8>) -> UInt64 {
         list.withUnsafeBytes { Checksum.hash($0, seed: 0) }
     }
 
-    private static func hash(_ posting: UnsafeRawBufferPointer, in list: UInt64) -> UInt64 {
+    fileprivate static func hash(_ posting: UnsafeRawBufferPointer, in list: UInt64) -> UInt64 {
         Checksum.hash(posting, seed: list)
     }
 
@@ -138,8 +143,8 @@ struct TextVerification {
                 problems.append("\(name) has an entry of \(id) at a wrong place.")
             }
             last.id = id
-            indexes[number]?.objects[id, default: Missing(id: id)].count -= 1
-            indexes[number]?.objects[id, default: Missing(id: id)].sum &-= Self.hash(
+            indexes[number]?.objects[id, default: Missing(id)].count -= 1
+            indexes[number]?.objects[id, default: Missing(id)].sum &-= Self.hash(
                 posting.bytes, in: last.hash)
         }
     }

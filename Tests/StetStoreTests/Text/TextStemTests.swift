@@ -45,8 +45,8 @@ struct TextStemTests {
     }
 
     @Test func aWordIsIndexedByItsStem() {
-        // The number of words above a bit for a single position, which follows; otherwise the number
-        // and the differences of the positions.
+        // The number of words above a bit for a single position, which follows; without the bit,
+        // the number of bytes and the differences of the positions.
         #expect(forms("Dogs dog DOG", Self.plural) == ["dog": [6, 3, 1, 1, 1]])
         #expect(forms("Dogs dog", nil) == ["dogs": [5, 0], "dog": [5, 1]])
     }

@@ -77,7 +77,7 @@ struct TextTokenizerTests {
     }
 
     @Test func theVersionNamesTheRulesAndUnicode() {
-        #expect(TextTokenizer.version >> 8 == 1)
+        #expect(TextTokenizer.version >> 8 == 2)
         // Unicode 15 and later.
         #expect(TextTokenizer.version & 0xff >= 15 << 2)
     }

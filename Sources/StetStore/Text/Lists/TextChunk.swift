@@ -151,9 +151,11 @@ struct TextChunkWriter: ~Copyable {
         for place in range {
             let id = changes.id(place)
             while let (presentID, posting) = present, presentID < id {
-                if isAfterChange { append(presentID, posting.bytes) }
-                if isAfterChange { copied.start = chunk.offset }
-                isAfterChange = false
+                if isAfterChange {
+                    append(presentID, posting.bytes)
+                    copied.start = chunk.offset
+                    isAfterChange = false
+                }
                 copied.end = chunk.offset
                 copied.last = presentID
                 present = try chunk.next()

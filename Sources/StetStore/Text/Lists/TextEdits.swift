@@ -58,8 +58,8 @@ package struct TextEdits: Sendable {
 
     // MARK: Collecting
 
-    /// Records the change of an object's words or trigrams in an index; `before` and `after` are nil
-    /// when the object does not exist.
+    /// Records the change of an object's words or trigrams in an index; `before` and `after` are
+    /// nil when the object does not exist.
     package mutating func append(
         _ index: TextIndex, _ id: ObjectID, _ before: (any TextTerms)?, _ after: (any TextTerms)?
     ) {

@@ -1,6 +1,6 @@
 /// An index of parts of texts, as its lists need to know it.
 package struct TextIndex: Hashable, Sendable {
-    /// What an index has lists for.
+    /// The terms for which an index has lists.
     package enum Terms: Sendable {
         /// Words, whose postings have positions.
         case words

@@ -70,7 +70,8 @@ package enum TextKey {
         of key: UnsafeRawBufferPointer, in list: [UInt8]
     ) throws(DecodingFailure) -> ObjectID {
         func half(_ offset: Int) -> UInt64 {
-            UInt64(bigEndian: key.loadUnaligned(fromByteOffset: list.count + offset, as: UInt64.self))
+            UInt64(
+                bigEndian: key.loadUnaligned(fromByteOffset: list.count + offset, as: UInt64.self))
         }
         switch key.count - list.count {
         case halfByteCount: return ObjectID(high: half(0), low: 0)

@@ -19,12 +19,12 @@ final class TextListWalk {
         cursor = try transaction.cursor(in: table)
     }
 
-    /// Returns the number of chunks, but at most a limit; call it before the walk.
-    func chunkCount(limit: Int) throws -> Int {
+    /// Returns the number of bytes, or one that is not less than a limit; call it before the walk.
+    func byteCount(limit: Int) throws -> Int {
         var count = 0
         var entry = try cursor.seek(list)
-        while count < limit, let key = entry?.key, key.starts(with: list) {
-            count += 1
+        while count < limit, let (key, value) = entry, key.starts(with: list) {
+            count += value.count
             entry = try cursor.next()
         }
         return count
