@@ -5,10 +5,10 @@ package struct TrigramSearch: Sendable {
     /// The number of trigrams of a text that are looked up; further ones rarely exclude an object.
     private static let trigramLimit = 64
     /// Lists that are longer than the shortest one by more than this factor are not read: to look
-    /// up an object in them costs as much as to test its text.
-    private static let longestFactor = 4
+    /// up an object in them costs more than to test its text.
+    private static let longestFactor = 16
     /// The number of lists that are read.
-    private static let listLimit = 4
+    private static let listLimit = 8
 
     private let number: Int
     /// The trigrams of each text, without those of the texts before it.
@@ -40,11 +40,33 @@ package struct TrigramSearch: Sendable {
     ) throws {
         let walks = try shortestWalks(in: table, transaction)
         guard let shortest = walks.first else { return }
-        let others = walks.dropFirst()
+        var others = walks.dropFirst().map { Sieve($0) }
         while let id = try shortest.next() {
             try visit()
-            guard try others.allSatisfy({ try $0.advance(to: id) }) else { continue }
-            guard try body(id) else { return }
+            var isLeft = true
+            for place in others.indices where isLeft {
+                isLeft = try others[place].lets(id)
+            }
+            if isLeft, try !body(id) { return }
+        }
+    }
+
+    /// A list that excludes objects, as long as it excludes enough of them: trigrams of one word
+    /// occur in the same objects.
+    private struct Sieve {
+        private let walk: TextListWalk
+        private var testCount = 0
+        private var excludedCount = 0
+
+        init(_ walk: TextListWalk) { self.walk = walk }
+
+        /// Returns false when the list does not have an object.
+        mutating func lets(_ id: ObjectID) throws -> Bool {
+            if testCount >= 32, excludedCount * 8 < testCount { return true }
+            testCount += 1
+            if try walk.advance(to: id) { return true }
+            excludedCount += 1
+            return false
         }
     }
 
