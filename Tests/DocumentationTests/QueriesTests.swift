@@ -140,6 +140,10 @@ import Testing
         let explanation = try context.fetch(Article.self) { $0.title.contains("x") }.explain()
 
         #expect(explanation == "look at all 5 records of Article\ntest: title contains \"x\"")
+
+        let ofTitles = try context.fetch(Article.self).explain(valuesOf: \.title)
+
+        #expect(ofTitles.hasSuffix("the values are those of the records"))
     }
 
     @Test func aStoreAnswersWithoutAContext() async throws {

@@ -308,9 +308,13 @@ extension ObjectQuery {
     /// - Throws: `StoreError`, and the errors of the read.
     /// - Complexity: planning the query; with `analyze` also running it.
     public func explain(analyze: Bool = false) throws -> String {
-        guard analyze else { return try read { run in try run.explanation() } }
+        try explanation(analyze: analyze, reading: nil)
+    }
+
+    func explanation(analyze: Bool, reading nodes: [QueryNode]?) throws -> String {
+        guard analyze else { return try read { run in try run.explanation(reading: nodes) } }
         return try ReadLimit.$current.withValue(ReadLimit.none) {
-            try read { run in try run.analysis() }
+            try read { run in try run.analysis(reading: nodes) }
         }
     }
 }

@@ -217,6 +217,22 @@ extension ObjectQuery {
         }
     }
 
+    /// Describes how `values(of:)` of the same properties finds its result, as
+    /// ``explain(analyze:)`` does for objects, and whether it reads records at all.
+    ///
+    /// - Parameters:
+    ///   - analyze: true to run the query as well, as in ``explain(analyze:)``.
+    ///   - value: The values.
+    /// - Returns: The description, which is for people and may change.
+    /// - Throws: `StoreError`, and the errors of the read.
+    public func explain<each T: StoredValue>(
+        analyze: Bool = false, valuesOf value: repeat (M.Fields) -> QueryExpression<each T>
+    ) throws -> String {
+        var nodes: [QueryNode] = []
+        for value in repeat each value { nodes.append(value(M.fields).node) }
+        return try explanation(analyze: analyze, reading: nodes)
+    }
+
     /// Returns the distinct values of the objects, in ascending order.
     ///
     /// Values that an index does not distinguish are equal: 0 and -0, NaN and NaN, canonically

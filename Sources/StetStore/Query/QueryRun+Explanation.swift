@@ -13,12 +13,14 @@ extension QueryState {
 }
 
 extension QueryRun {
-    /// Returns how the query is executed, in words; one line for each step.
-    package func explanation() throws -> String {
+    /// Returns how the query is executed, in words; one line for each step. With nodes, it is
+    /// executed for their values only.
+    package func explanation(reading nodes: [QueryNode]? = nil) throws -> String {
         let entity = state.entity(query.entity)
         var lines: [String] = []
         var isOrdered = false
-        switch try access() {
+        let access = try access()
+        switch access {
         case .nothing: return "No \(entity.name) can meet the condition."
         case .ids(let ids, let path, let others):
             lines.append("\(words(path)): \(ids.count) of \(entity.name)")
@@ -34,6 +36,12 @@ extension QueryRun {
             lines.append("look at all \(count) records of \(entity.name)")
             lines += try passedOver(count)
         }
+        if let nodes {
+            lines.append(
+                isCovered(access, reading: nodes)
+                    ? "the values are those of the entries, except text that is long or not ASCII"
+                    : "the values are those of the records")
+        }
         if query.condition != .everything {
             lines.append("test: \(query.condition.text(state.schema, entity))")
         }
@@ -43,15 +51,40 @@ extension QueryRun {
             }
             lines.append("sort by \(keys.joined(separator: ", "))")
         }
+        return (lines + partOfPage).joined(separator: "\n")
+    }
+
+    /// The steps that take a part of the objects.
+    private var partOfPage: [String] {
+        var lines: [String] = []
         if query.after != nil { lines.append("leave out what comes before the page") }
         if query.offset > 0 { lines.append("leave out the first \(query.offset)") }
         if let limit = query.limit { lines.append("at most \(limit)") }
-        return lines.joined(separator: "\n")
+        return lines
     }
 
-    /// Runs the query and returns how it was executed, in words and numbers.
-    package func analysis() throws -> String {
-        try state.analysis(explanation) { try rows().count }
+    /// Returns whether the index that finds the objects contains all that is read of them.
+    private func isCovered(_ access: Access, reading nodes: [QueryNode]) -> Bool {
+        switch access {
+        case .ids(_, .index(let path), _):
+            coveredRows(path.index, reading: nodes, isMet: path.isExact, keepsRows: false) != nil
+        case .ordered(let range):
+            coveredRows(range.index, reading: nodes, isMet: range.isExact, keepsRows: false) != nil
+        case .nothing, .ids, .exactly, .scan: false
+        }
+    }
+
+    /// Runs the query, for the values of nodes only if there are some, and returns how it was
+    /// executed, in words and numbers.
+    package func analysis(reading nodes: [QueryNode]? = nil) throws -> String {
+        try state.analysis {
+            try explanation(reading: nodes)
+        } _: {
+            guard let nodes else { return try rows().count }
+            var count = 0
+            try forEachOfPage(reading: nodes) { _, _ in count += 1 }
+            return count
+        }
     }
 
     /// Returns why indexes of substrings are not used, in words; one line for each.
