@@ -18,7 +18,7 @@ package final class ShortIDs {
     /// The first half of the last record: greater ones are in no record.
     private let lastHalf: UInt64
     /// False as long as there is no first half that objects share.
-    private(set) var hasShared: Bool
+    private var hasShared: Bool
     /// The last object that was added.
     private var lastAdded: ObjectID?
 

@@ -148,6 +148,33 @@ struct ShortIDTests {
         #expect(found.sorted() == numbers.filter { $0 % 3 == 1 && $0 != 4 })
     }
 
+    @Test(arguments: PageIDs.allCases)
+    func batchesNameObjectsOfEarlierBatches(ids: PageIDs) throws {
+        let pages = try PageStore(Self.words, ids: ids)
+        try insert(Array(1...50), "one two", in: pages)
+        // As a migration builds an index, but with batches of 7 objects.
+        try pages.file.environment.write { transaction in
+            let table = try pages.file.projection.tableOfIndexes
+            let index = pages.schema.indexes[0]
+            let records = pages.file.projection.records[index.entity]
+            _ = try transaction.removeEntries(
+                of: table, KeyRange(prefix: IndexKey.numberBytes(index.number)))
+            var batch = TextBatch([index], of: pages.schema.entities[index.entity])
+            var count = 0
+            try transaction.reading.scan(records, .all) { key, value in
+                let body = UnsafeRawBufferPointer(
+                    rebasing: value[RecordLayout.headerByteCount...])
+                batch.append(try RecordLayout.id(ofKey: key), body)
+                count += 1
+                if count % 7 == 0 { try batch.put(in: table, records: records, transaction) }
+                return true
+            }
+            try batch.put(in: table, records: records, transaction)
+        }
+        #expect(try pages.file.verify().problems == [])
+        #expect(try pages.found(search("two")).sorted() == Array(1...50))
+    }
+
     @Test func aMissingOrDamagedSharedHalfIsReported() throws {
         let pages = try PageStore(Self.words, ids: .mixed)
         try insert([1, 2], "one", in: pages)

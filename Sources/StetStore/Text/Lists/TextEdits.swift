@@ -37,6 +37,7 @@ package struct TextEdits: Sendable {
     /// The approximate number of bytes in memory.
     package var byteCount: Int {
         lists.bytes.count + bytes.count + edits.count * MemoryLayout<Edit>.stride
+            + objects.count * MemoryLayout<Object>.stride
     }
     package var isEmpty: Bool { objects.isEmpty }
     /// The number of postings that change.
