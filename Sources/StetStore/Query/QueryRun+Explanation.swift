@@ -13,8 +13,9 @@ extension QueryState {
 }
 
 extension QueryRun {
-    /// Returns how the query is executed, in words; one line for each step. With nodes, it is
-    /// executed for their values only.
+    /// Returns how the query is executed, for the values of nodes only if there are some.
+    ///
+    /// It has one line of words for each step.
     package func explanation(reading nodes: [QueryNode]? = nil) throws -> String {
         let entity = state.entity(query.entity)
         var lines: [String] = []
