@@ -48,4 +48,75 @@ struct GoldenIndexTests {
         #expect(try numbers(.notes) == [1, 3, 4, 6])
         #expect(try file.verify().problems == [])
     }
+
+    // MARK: Conditions
+
+    /// The jobs by the day on which they are due, of those that are due, and the unique names of
+    /// those that are not done.
+    private static func jobs() throws -> Schema {
+        func isAbove(_ number: Int, slot: Slot) -> QueryNode {
+            .comparison(.greater, .property(.root, slot: slot), .constant(.int(number)))
+        }
+        return try Schema(entities: [
+            Entity(
+                name: "Job",
+                properties: [
+                    Property(name: "name", type: .string), Property(name: "due", type: .int),
+                    Property(name: "left", type: .int),
+                ],
+                indexes: [
+                    EntityIndex(1).only(where: isAbove(0, slot: 1)),
+                    EntityIndex(0, isUnique: true).only(where: isAbove(0, slot: 2)),
+                ])
+        ])
+    }
+
+    private static func job(_ name: String, due: Int, left: Int) -> [Value] {
+        [.string(name), .int(due), .int(left)]
+    }
+
+    private static func makeJobs(at path: String) throws {
+        let file = try StoreFile.open(at: path, schema: jobs(), .small(mapByteCount: 1 << 20))
+        _ = try file.commit([
+            Edit(ObjectKey(1, 1), from: nil, to: job("print", due: 3, left: 1)),
+            Edit(ObjectKey(1, 2), from: nil, to: job("print", due: 2, left: 0)),
+            Edit(ObjectKey(1, 3), from: nil, to: job("scan", due: 0, left: 4)),
+        ])
+        file.close()
+    }
+
+    @Test func theGoldenStoreWithConditionsOfIndexesIsReadAndKept() throws {
+        let directory = try StoreDirectory()
+        let schema = try Self.jobs()
+        try GoldenFile.copy("conditions", to: directory.file(), madeBy: Self.makeJobs)
+        let file = try directory.open(schema: schema)
+        func numbers() throws -> [[UInt64]] {
+            try schema.indexes.map { index in
+                try file.objects(index.index).map { $0.low & 0xff }
+            }
+        }
+        #expect(file.schema == schema)
+        #expect(try numbers() == [[1, 3], [2, 1]])
+        #expect(try file.verify().problems == [])
+        // The name of the first job is in use while something is left of it.
+        let again = Edit(
+            ObjectKey(1, 2), from: Self.job("print", due: 2, left: 0),
+            to: Self.job("print", due: 2, left: 1), base: 1)
+        let error = thrown(CommitRefusal.self) { try file.commit([again]) }
+        let unique = try #require(schema.indexes.first { $0.index.isUnique })
+        #expect(
+            error?.reasons == [
+                .notUnique(
+                    UniquenessConflict(
+                        index: unique.number, object: .fixed(2), other: .fixed(1)))
+            ])
+        _ = try file.commit([
+            Edit(
+                ObjectKey(1, 1), from: Self.job("print", due: 3, left: 1),
+                to: Self.job("print", due: 0, left: 0), base: 1),
+            again,
+        ])
+        #expect(try numbers() == [[2, 3], [2]])
+        #expect(try file.verify().problems == [])
+    }
 }
