@@ -228,6 +228,8 @@ extension ObjectQuery {
     public func explain<each T: StoredValue>(
         analyze: Bool = false, valuesOf value: repeat (M.Fields) -> QueryExpression<each T>
     ) throws -> String {
+        // Programs of Swift 6.3.1 crash if the closures are passed on to a function that returns
+        // the nodes, which `forEachFound` could share.
         var nodes: [QueryNode] = []
         for value in repeat each value { nodes.append(value(M.fields).node) }
         return try explanation(analyze: analyze, reading: nodes)

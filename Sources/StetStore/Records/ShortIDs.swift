@@ -3,10 +3,11 @@ package import StetLMDB
 /// The short ids by which the lists of an index of words or substrings name objects: ids whose
 /// second half is 0, because it is random, and the first half usually differs.
 ///
-/// If objects of the index share a first half, the index has an entry for it with the second half
-/// of the one object that is named in this way; the others keep their ids. An object whose second
-/// half is 0 itself is then named by the second half of that one, whose place it takes. The entry
-/// is written when the second object is added, and stays; so a short id never changes.
+/// If objects share a first half, the index has an entry for it with the second half of the one
+/// object that is named in this way; the others keep their ids. An object whose second half is 0
+/// itself is then named by the second half of that one, whose place it takes. The entry is written
+/// when an object is added beside the record of another one, existing or deleted, and stays; so a
+/// short id never changes, and without an entry there is one record at most.
 ///
 /// State: belongs to one transaction; it has no lock.
 package final class ShortIDs {
@@ -47,7 +48,7 @@ package final class ShortIDs {
     /// Returns the object with a short id.
     ///
     /// - Complexity: one or two reads.
-    /// - Throws: `DecodingFailure` when there is none.
+    /// - Throws: `DecodingFailure` when no object has it.
     package func id(_ short: ObjectID) throws -> ObjectID {
         if let low = try unnamedLow(short.high) { return exchanged(short, low) }
         guard short.low == 0, let id = try firstObject(short.high) else {
@@ -91,25 +92,19 @@ package final class ShortIDs {
         UInt32(truncatingIfNeeded: Checksum.hash(key, seed: low))
     }
 
-    /// Returns the first existing object whose id begins with a first half; with `id`, only if
-    /// there is another one than this.
+    /// Returns the first object with a first half that has a record, existing or deleted; with
+    /// `id`, only if there is another one than this.
     private func firstObject(_ half: UInt64, unlessOnly id: ObjectID? = nil) throws -> ObjectID? {
         if half > lastHalf { return nil }
-        var first: ObjectID?
-        var entry = try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
+        let entry = try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
             ObjectID(high: half, low: 0).store(to: key.baseAddress!)
             return try records.seek(UnsafeRawBufferPointer(key))
         }
-        while let (key, value) = entry {
-            let found = try RecordLayout.id(ofKey: key)
-            if found.high != half { break }
-            if try !RecordHeader(decoding: value).isTombstone {
-                first = first ?? found
-                if found != id { return first }
-            }
-            entry = try records.next()
-        }
-        return nil
+        let first = try entry.map { try RecordLayout.id(ofKey: $0.key) }
+        guard let first, first.high == half else { return nil }
+        if first != id { return first }
+        let next = try records.next().map { try RecordLayout.id(ofKey: $0.key) }
+        return next?.high == half ? first : nil
     }
 
     // MARK: Writing

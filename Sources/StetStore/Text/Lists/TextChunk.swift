@@ -133,7 +133,7 @@ struct TextChunkWriter: ~Copyable {
     /// Replaces the contents by those of a stored chunk with changes; returns whether all of them
     /// come after the stored objects.
     ///
-    /// What is not changed is copied as it is: only the object after a change is written anew,
+    /// Unchanged objects are copied as they are. Only the object after a change is written anew,
     /// because it is stored as the difference to the one before.
     mutating func merge(
         _ stored: TextChunk?, _ changes: TextChanges, _ range: Range<Int>
