@@ -86,6 +86,28 @@ struct ShortIDTests {
         #expect(try pages.file.verify().problems == [])
     }
 
+    #if STET_FAULTS
+        @Test func aNewObjectDoesNotPassTheDeletedOnes() throws {
+            func moves(beside count: Int) throws -> Int {
+                let pages = try PageStore(Self.words, ids: .alike)
+                // One at a time, so that none exists beside another one.
+                for number in 1...count {
+                    try insert([number], "one", in: pages)
+                    _ = try pages.file.commit([
+                        Edit(
+                            pages.page(number), from: pages.values("one"), to: nil,
+                            base: Revision(UInt64(number * 2 - 1)))
+                    ])
+                }
+                let faults = pages.file.environment.faults
+                let before = faults.moveCount
+                try insert([count + 1], "one", in: pages)
+                return faults.moveCount - before
+            }
+            #expect(try moves(beside: 100) <= moves(beside: 5) + 5)
+        }
+    #endif
+
     @Test func objectsOfOneCommitShareAHalf() throws {
         let pages = try PageStore(Self.words, ids: .mixed)
         try insert([1, 2, 5], "one", in: pages)
