@@ -8,14 +8,12 @@ import StetStore
 /// Open addressing with linear probing in one block of memory, of 8 bytes for each slot: an insert
 /// costs a few nanoseconds, where a `Dictionary` takes about sixty.
 struct IdentityMap: ~Copyable {
-    /// A slot: 0 when it is empty, 1 after its object was removed, otherwise the object's address,
-    /// and above it 16 bits of its id's hash, the lowest of which is always 1.
-    private typealias Slot = UInt64
+    /// A slot: the object's address, and 16 bits of its id's hash, the lowest of which is always 1.
+    private typealias Slot = TaggedAddress
 
-    private static let empty: Slot = 0
+    private static var empty: Slot { .none }
     /// Stands in the middle of a cluster only: before an empty slot there is always an object.
-    private static let removed: Slot = 1
-    private static let addressBitCount = 48
+    private static var removed: Slot { TaggedAddress(nil, tag: 2) }
 
     private var slots: UnsafeMutablePointer<Slot>
     private var mask: Int
@@ -69,13 +67,13 @@ struct IdentityMap: ~Copyable {
 
     /// Returns the upper bits of an id's slot.
     @inline(__always)
-    private func tag(_ id: ObjectID) -> Slot {
-        ((id.low ^ id.high) &* 0xD6E8_FEB8_6659_FD93) >> Self.addressBitCount | 1
+    private func tag(_ id: ObjectID) -> UInt16 {
+        UInt16(truncatingIfNeeded: (id.low ^ id.high) &* 0xD6E8_FEB8_6659_FD93 >> 48) | 1
     }
 
     private func object(_ slot: Slot) -> UnsafeRawPointer {
         // Not nil: a slot with an object has an address.
-        UnsafeRawPointer(bitPattern: UInt(slot & (1 << Self.addressBitCount - 1)))!
+        UnsafeRawPointer(slot.address!)
     }
 
     private func id(_ object: UnsafeRawPointer) -> ObjectID {
@@ -84,8 +82,8 @@ struct IdentityMap: ~Copyable {
 
     /// Returns whether a slot is that of an object with an id.
     @inline(__always)
-    private func has(_ slot: Slot, _ id: ObjectID, _ tag: Slot) -> Bool {
-        guard slot >> Self.addressBitCount == tag else { return false }
+    private func has(_ slot: Slot, _ id: ObjectID, _ tag: UInt16) -> Bool {
+        guard slot.tag == tag else { return false }
         let own = self.id(object(slot))
         // `==`, which is in another module, would be a call.
         return own.low == id.low && own.high == id.high
@@ -114,12 +112,9 @@ struct IdentityMap: ~Copyable {
             index = (index + 1) & mask
             probes += 1
         }
-        let address = Slot(UInt(bitPattern: object))
-        trap(
-            unless: address >> Self.addressBitCount == 0,
-            "An object is at \(object), above the \(Self.addressBitCount) bits of an address.")
+        TaggedAddress.check(object)
         if free == nil { usedCount += 1 }
-        slots[free ?? index] = tag << Self.addressBitCount | address
+        slots[free ?? index] = TaggedAddress(object, tag: tag)
         count += 1
         if probes > Self.probeLimit { scatter() }
         return nil
@@ -151,7 +146,7 @@ struct IdentityMap: ~Copyable {
         mask = capacity - 1
         usedCount = count
         var longest = 0
-        for place in 0..<oldCount where old[place] > Self.removed {
+        for place in 0..<oldCount where old[place].address != nil {
             var index = start(id(object(old[place])))
             var probes = 0
             while slots[index] != Self.empty {
@@ -185,6 +180,6 @@ struct IdentityMap: ~Copyable {
 
     func forEach(_ body: (UnsafeRawPointer) -> Void) {
         if count == 0 { return }
-        for index in 0...mask where slots[index] > Self.removed { body(object(slots[index])) }
+        for index in 0...mask where slots[index].address != nil { body(object(slots[index])) }
     }
 }

@@ -21,6 +21,7 @@ public final class _ObjectTable {
         self.entity = entity
         ends = core.schema.referenceEnds(ofMember: entity)
         hasPositions = ends.contains(where: \.isOrdered)
+        TaggedAddress.check(Unmanaged.passUnretained(self).toOpaque())
     }
 
     var description: Entity { core.schema.entities[entity] }

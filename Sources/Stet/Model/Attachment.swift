@@ -1,3 +1,4 @@
+import Glibc
 import StetStore
 
 /// The objects and positions that belong to an object beside its values: the uninserted objects
@@ -21,10 +22,10 @@ struct Attachment {
     fileprivate init(_ content: Content) { self.content = content }
 
     /// Creates an attachment from the fields of an object's state.
-    init(_ attached: AnyObject?, _ slot: Int16) {
+    init(_ attached: AnyObject?, _ slot: UInt8) {
         guard let attached else { return }
         content =
-            slot == _ModelState.several
+            slot == _ModelState.severalSlots
             ? .several(unsafeDowncast(attached, to: Attachments.self))
             : .target(attached, slot: Slot(slot))
     }
@@ -73,11 +74,6 @@ private final class Attachments {
 // MARK: - In the state of an object
 
 extension _ModelState {
-    /// The values of `attachedSlot` for an object with nothing attached, and for one whose
-    /// `attached` is an `Attachments`.
-    private static var nothing: Int16 { -1 }
-    fileprivate static var several: Int16 { -2 }
-
     /// The object's attachment.
     var attachment: Attachment { Attachment(attached?.takeUnretainedValue(), attachedSlot) }
 
@@ -85,22 +81,22 @@ extension _ModelState {
     mutating func attach(_ attachment: Attachment) {
         let old = attached
         attached = nil
-        attachedSlot = Self.nothing
+        attachedSlot = Self.noSlot
         switch attachment.content {
         case .nothing: break
         case .target(let object, let slot):
             attached = Unmanaged.passRetained(object)
-            attachedSlot = Int16(slot.index)
+            attachedSlot = UInt8(slot.index)
         case .several(let all):
             attached = Unmanaged.passRetained(all)
-            attachedSlot = Self.several
+            attachedSlot = Self.severalSlots
         }
         old?.release()
     }
 
     private mutating func change(_ change: (Attachments) -> Void) {
         var all: Attachments
-        if attachedSlot == Self.several, let object = attached?.takeRetainedValue() {
+        if attachedSlot == Self.severalSlots, let object = attached?.takeRetainedValue() {
             attached = nil
             all = unsafeDowncast(object, to: Attachments.self)
             if !isKnownUniquelyReferenced(&all) { all = Attachments(Attachment(.several(all))) }
@@ -129,8 +125,10 @@ extension _ModelState {
     @usableFromInline
     mutating func setTarget(_ target: AnyObject?, in slot: Slot) {
         if attached == nil {
-            if let target { attach(Attachment(.target(target, slot: slot))) }
-            return
+            guard let target else { return }
+            if slot.index < Int(Self.severalSlots) {
+                return attach(Attachment(.target(target, slot: slot)))
+            }
         }
         change { all in
             all.targets.removeAll { $0.slot == slot }
@@ -141,9 +139,11 @@ extension _ModelState {
     /// Removes and returns the uninserted object that a slot refers to; nil when nothing is
     /// attached, or more than that.
     mutating func takeOnlyTarget() -> AnyObject? {
-        guard attachedSlot >= 0, let target = attached?.takeRetainedValue() else { return nil }
+        guard attachedSlot < Self.severalSlots, let target = attached?.takeRetainedValue() else {
+            return nil
+        }
         attached = nil
-        attachedSlot = Self.nothing
+        attachedSlot = Self.noSlot
         return target
     }
 
@@ -190,4 +190,43 @@ extension _ModelState {
 extension Model {
     var _$attachment: Attachment { _$inState { $0.attachment } }
     func _$attach(_ attachment: Attachment) { _$state.attach(attachment) }
+}
+
+// MARK: - Releasing chains of objects
+
+/// Releases objects one after another that would otherwise release each other recursively.
+///
+/// When the queue of a thread releases an object, its deinitialiser adds the objects that it held
+/// to the same queue instead of releasing them: the stack stays flat for a chain of any length.
+private final class ReleaseQueue {
+    /// The key of the thread's active queue.
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let code = pthread_key_create(&key, nil)
+        guard code == 0 else {
+            trap("the process has no thread-specific keys left (error \(code)): free some")
+        }
+        return key
+    }()
+
+    private var waiting: [AnyObject] = []
+
+    static func release(_ object: consuming AnyObject) {
+        if let queue = pthread_getspecific(key) {
+            Unmanaged<ReleaseQueue>.fromOpaque(queue).takeUnretainedValue().waiting.append(object)
+            return
+        }
+        let queue = ReleaseQueue()
+        pthread_setspecific(key, Unmanaged.passUnretained(queue).toOpaque())
+        queue.waiting.append(object)
+        while !queue.waiting.isEmpty { queue.waiting.removeLast() }
+        pthread_setspecific(key, nil)
+    }
+}
+
+extension _ModelState {
+    /// Releases the attached objects when the object is deinitialised.
+    func releaseAttachment() {
+        if let attached { ReleaseQueue.release(attached.takeRetainedValue()) }
+    }
 }

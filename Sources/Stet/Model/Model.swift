@@ -104,7 +104,7 @@ where
     func _$stamp(_ date: Date, isInsert: Bool)
 
     // Requirements whose default implementations are specialised for each model.
-    func _$show(flags: UInt16)
+    func _$show(flags: UInt8)
     func _$capture() -> AnyObject
     func _$restore(_ capture: AnyObject)
     func _$normalize(sinceCapture capture: AnyObject?)
@@ -214,7 +214,7 @@ extension Model {
 
     /// Sets the flags, and with them `isDeleted`.
     @inlinable
-    public func _$show(flags: UInt16) {
+    public func _$show(flags: UInt8) {
         _$state.flags = _ModelState.Flags(rawValue: flags)
     }
 

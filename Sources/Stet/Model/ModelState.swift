@@ -9,8 +9,8 @@ public import StetStore
 public struct _ModelState: ~Copyable {
     @usableFromInline
     struct Flags: OptionSet {
-        @usableFromInline let rawValue: UInt16
-        @usableFromInline init(rawValue: UInt16) { self.rawValue = rawValue }
+        @usableFromInline let rawValue: UInt8
+        @usableFromInline init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// The object is among the pending changes of the context, which then retains it.
         @usableFromInline static var pending: Flags { Flags(rawValue: 1) }
@@ -26,49 +26,99 @@ public struct _ModelState: ~Copyable {
         @usableFromInline static var guarded: Flags { Flags(rawValue: 4 | 8) }
     }
 
+    // 40 bytes. Memory is allocated in steps of 16 bytes, and objects are many.
+
     /// The id; `.none` until it is first needed, as an object made from its record brings its own.
     @usableFromInline var id: ObjectID
-    /// The table of the context; nil before `insert`, and after the insertion was rolled back.
-    @usableFromInline unowned(unsafe) var table: _ObjectTable?
-    /// The revision of the object's last change that its values show; 0 while it is not stored.
-    @usableFromInline var revision: Revision
-    /// The position among the pending changes; -1 for an object without any.
-    @usableFromInline var pendingIndex: Int32
+    /// The table, and the lower half of the place among the pending changes.
+    @usableFromInline var tableWord: TaggedAddress
+    /// The attached object, and the upper half of the place among the pending changes.
+    @usableFromInline var attachedWord: TaggedAddress
+    @usableFromInline var lowerRevision: UInt32
+    @usableFromInline var upperRevision: UInt16
     @usableFromInline var flags: Flags
     /// The slot that refers to `attached`, or a marker for nothing or several; see `attachment`.
-    @usableFromInline var attachedSlot: Int16
-    /// The attached object or objects: a reference that is counted manually, because it must be
-    /// released before the object dies.
-    @usableFromInline var attached: Unmanaged<AnyObject>?
+    @usableFromInline var attachedSlot: UInt8
 
     /// Creates the state of a new object.
     @inlinable
-    public init() {
-        id = .none
-        table = nil
-        revision = .zero
-        pendingIndex = -1
-        flags = []
-        attachedSlot = -1
-        attached = nil
-    }
+    public init() { self.init(id: .none, tableWord: .none, revision: .zero) }
 
     /// Creates the state of an object that was made from its record.
     @inlinable
     init(id: ObjectID, table: _ObjectTable, revision: Revision) {
+        let address = Unmanaged.passUnretained(table).toOpaque()
+        self.init(id: id, tableWord: TaggedAddress(address), revision: revision)
+    }
+
+    @inlinable
+    init(id: ObjectID, tableWord: TaggedAddress, revision: Revision) {
         self.id = id
-        self.table = table
-        self.revision = revision
-        pendingIndex = -1
+        self.tableWord = tableWord
+        attachedWord = .none
+        lowerRevision = UInt32(truncatingIfNeeded: revision.number)
+        upperRevision = UInt16(truncatingIfNeeded: revision.number >> 32)
         flags = []
-        attachedSlot = -1
-        attached = nil
+        attachedSlot = Self.noSlot
+    }
+
+    /// The values of `attachedSlot` for an object with nothing attached, and for one whose
+    /// `attached` is an `Attachments`.
+    @inlinable static var noSlot: UInt8 { 255 }
+    @inlinable static var severalSlots: UInt8 { 254 }
+
+    /// The table of the context; nil before `insert`, and after the insertion was rolled back.
+    ///
+    /// The context retains it.
+    @inlinable
+    var table: _ObjectTable? {
+        get {
+            guard let address = tableWord.address else { return nil }
+            return Unmanaged<_ObjectTable>.fromOpaque(address).takeUnretainedValue()
+        }
+        set { tableWord.address = newValue.map { Unmanaged.passUnretained($0).toOpaque() } }
+    }
+
+    /// The revision of the object's last change that its values show; 0 while it is not stored.
+    @inlinable
+    var revision: Revision {
+        get { Revision(UInt64(upperRevision) << 32 | UInt64(lowerRevision)) }
+        set {
+            lowerRevision = UInt32(truncatingIfNeeded: newValue.number)
+            upperRevision = UInt16(truncatingIfNeeded: newValue.number >> 32)
+        }
+    }
+
+    /// The position among the pending changes; -1 for an object without any.
+    @inlinable
+    var pendingIndex: Int32 {
+        get {
+            let place = UInt32(attachedWord.tag) << 16 | UInt32(tableWord.tag)
+            return Int32(bitPattern: place &- 1)
+        }
+        set {
+            let place = UInt32(bitPattern: newValue) &+ 1
+            tableWord.tag = UInt16(truncatingIfNeeded: place)
+            attachedWord.tag = UInt16(truncatingIfNeeded: place >> 16)
+        }
+    }
+
+    /// The attached object or objects: a reference that is counted manually, because it must be
+    /// released before the object dies.
+    @usableFromInline
+    var attached: Unmanaged<AnyObject>? {
+        @inlinable get { attachedWord.address.map { Unmanaged.fromOpaque($0) } }
+        set {
+            let address = newValue?.toOpaque()
+            if let address { TaggedAddress.check(address) }
+            attachedWord.address = address
+        }
     }
 
     /// True when an edit needs no check: the object is in no context, or pending and not guarded.
     @inlinable
     var isFreelyEditable: Bool {
-        table == nil || (flags.contains(.pending) && flags.isDisjoint(with: .guarded))
+        tableWord.address == nil || (flags.contains(.pending) && flags.isDisjoint(with: .guarded))
     }
 
     deinit {

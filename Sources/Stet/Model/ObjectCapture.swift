@@ -8,7 +8,7 @@ final class ObjectCapture<M: Model> {
     /// The attachment, as in the state of the object; it retains the uninserted objects that the
     /// object referred to.
     @usableFromInline let attached: AnyObject?
-    @usableFromInline let attachedSlot: Int16
+    @usableFromInline let attachedSlot: UInt8
 
     @inlinable
     init(_ object: M) {
@@ -20,7 +20,10 @@ final class ObjectCapture<M: Model> {
 
     /// Creates the capture of an object that shows a snapshot, with the attachment of another
     /// state.
-    init(_ snapshot: M.Snapshot, attached: AnyObject? = nil, _ attachedSlot: Int16 = -1) {
+    init(
+        _ snapshot: M.Snapshot, attached: AnyObject? = nil,
+        _ attachedSlot: UInt8 = _ModelState.noSlot
+    ) {
         self.snapshot = snapshot
         self.attached = attached
         self.attachedSlot = attachedSlot

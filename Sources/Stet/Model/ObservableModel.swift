@@ -40,7 +40,7 @@ extension ObservableModel {
         return _$flags.contains(.deleted)
     }
 
-    public func _$show(flags: UInt16) {
+    public func _$show(flags: UInt8) {
         let changed = _ModelState.Flags(rawValue: flags ^ _$flags.rawValue)
         _$registrar.show(self, \.isDeleted, isOther: changed.contains(.deleted)) {
             _$state.flags = _ModelState.Flags(rawValue: flags)

@@ -16,7 +16,7 @@ package struct JournalEntry: Sendable {
     package init(decoding reader: inout ByteReader) throws(DecodingFailure) {
         envelope = try Envelope(decoding: &reader)
         let bytes = try reader.read(byteCount: envelope.bodyByteCount)
-        guard envelope.revision > .zero, envelope.revision < .max else {
+        guard envelope.revision > .zero, envelope.revision <= .last else {
             throw DecodingFailure("it has an entry of revision \(envelope.revision)")
         }
         var body = ByteBuffer(capacity: max(bytes.count, 1))

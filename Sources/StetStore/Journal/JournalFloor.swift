@@ -56,7 +56,7 @@ package struct JournalFloor: Hashable, Sendable {
             throw DecodingFailure("where its journal begins does not match its checksum")
         }
         try reader.expectEnd()
-        guard revision > .zero, revision.number < .max else {
+        guard revision > .zero, revision <= .last else {
             throw DecodingFailure("its journal begins at no revision")
         }
     }

@@ -111,6 +111,9 @@ package struct RecordHeader: Hashable, Sendable {
             littleEndian: base.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
         revision = Revision(
             UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        guard revision.number <= Revision.last.number else {
+            throw DecodingFailure("a record of a revision that no store reaches")
+        }
     }
 
     /// - Throws: `DecodingFailure` when the checksum in `record` does not match its contents.

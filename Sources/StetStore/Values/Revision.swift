@@ -12,6 +12,9 @@ public struct Revision: Hashable, Comparable, Sendable {
     /// The revision of the store before its first commit.
     public static let zero = Revision(0)
 
+    /// The last revision that a store can have: an object of a context keeps 48 bits of its own.
+    package static var last: Revision { Revision(1 << 48 - 1) }
+
     /// A revision that no store reaches.
     package static let max = Revision(.max)
 

@@ -259,7 +259,7 @@ struct RecordTests {
 
     @Test func aHeaderComesBackAndItsChecksumHolds() throws {
         for isTombstone in [true, false] {
-            for revision in [Revision(1), 77, Revision(.max)] {
+            for revision in [Revision(1), 77, .last] {
                 let header = RecordHeader(
                     isTombstone: isTombstone, schemaRevision: .max, revision: revision)
                 let bytes = record(header, isTombstone ? [] : encodedBody(Self.full), of: .fixed(1))
@@ -281,6 +281,14 @@ struct RecordTests {
             }
             #expect(thrown(DecodingFailure.self) { try verify(bytes, of: .fixed(2)) } != nil)
         }
+    }
+
+    @Test func aRevisionThatNoStoreReachesIsRefused() {
+        let header = RecordHeader(
+            isTombstone: false, schemaRevision: 1, revision: Revision(Revision.last.number + 1))
+        let bytes = record(header, encodedBody(Self.full), of: .fixed(1))
+        let failure = thrown(DecodingFailure.self) { try verify(bytes, of: .fixed(1)) }
+        #expect(failure?.description.contains("a revision that no store reaches") == true)
     }
 
     @Test func everyTruncationOfARecordIsRefused() {
