@@ -18,7 +18,8 @@ struct FormatReaderTests {
         .deletingLastPathComponent()
     private static let goldens = tests.appendingPathComponent("StetStoreTests/Resources").path
     private static let names =
-        (try? FileManager.default.contentsOfDirectory(atPath: goldens))?.sorted() ?? []
+        ((try? FileManager.default.contentsOfDirectory(atPath: goldens)) ?? [])
+        .filter { $0.hasSuffix(".stet") }.sorted()
 
     private let directory = TemporaryDirectory()
 

@@ -22,15 +22,15 @@ enum GoldenFile {
             try Data(contentsOf: target).write(to: URL(fileURLWithPath: path))
             return
         }
-        try copy(fileName, to: path)
+        try copy(file: fileName, to: path)
     }
 
     /// Copies a store of an earlier format, which this version cannot make.
     static func copy(early name: String, to path: String) throws {
-        try copy("golden-\(name).stet", to: path)
+        try copy(file: "golden-\(name).stet", to: path)
     }
 
-    private static func copy(_ fileName: String, to path: String) throws {
+    static func copy(file fileName: String, to path: String) throws {
         let url = Bundle.module.bundleURL.appendingPathComponent("Resources/\(fileName)")
         try Data(contentsOf: url).write(to: URL(fileURLWithPath: path))
     }

@@ -51,24 +51,24 @@ struct IdentityMap: ~Copyable {
 
     /// Returns the slot where the search for an id begins.
     ///
-    /// Consecutive ids of one process differ by about 2^31. Four of them usually share a run of
+    /// The first halves of consecutive ids of one process differ by 1. Four of them share a run of
     /// eight slots, so that reading or making objects in the order of ids also touches memory in
     /// order: random slots would cost a cache miss each. Ids of another kind may crowd into few
     /// runs; a long probe reveals that, and from then on each id is hashed to a slot of its own.
     @inline(__always)
-    private func start(_ id: ObjectID) -> Int {
+    func start(_ id: ObjectID) -> Int {
         let factor: UInt64 = 0x9E37_79B9_7F4A_7C15
         if isScattered {
             return Int(truncatingIfNeeded: ((id.low ^ id.high &* factor) &* factor) >> 32) & mask
         }
-        let run = ((id.low >> 33 ^ id.high &* factor) &* factor) >> 32
-        return Int(truncatingIfNeeded: run << 3 | id.low >> 30 & 7) & mask
+        let run = ((id.high >> 2) &* factor) >> 40
+        return Int(truncatingIfNeeded: run << 3 | (id.high & 3) << 1) & mask
     }
 
     /// Returns the upper bits of an id's slot.
     @inline(__always)
     private func tag(_ id: ObjectID) -> UInt16 {
-        UInt16(truncatingIfNeeded: (id.low ^ id.high) &* 0xD6E8_FEB8_6659_FD93 >> 48) | 1
+        UInt16(truncatingIfNeeded: ((id.low ^ id.high) &* 0xD6E8_FEB8_6659_FD93) >> 48) | 1
     }
 
     private func object(_ slot: Slot) -> UnsafeRawPointer {

@@ -15,7 +15,8 @@ extension ManagedContext {
     /// Returns the object with a value of a unique property; nil when there is none, and for a nil
     /// value.
     ///
-    /// Pending changes are taken into account; deleted objects are left out.
+    /// The value is normalised as a save would normalise it: a property that is `.trimmed` is found
+    /// by " a ", too. Pending changes are taken into account; deleted objects are left out.
     ///
     /// ```swift
     /// let notebook = try context.object(Notebook.self, where: \.name, is: "Swift")
@@ -32,11 +33,18 @@ extension ManagedContext {
         try core.checkUsable()
         let table = core.table(for: type)
         let index = store.uniqueIndex(of: type, property, table.entity)
-        let value = value._value
+        func normalized(_ value: T) -> Value {
+            index.index.slots.first.map {
+                M._$description.normalized(value._value, slot: $0)
+            } ?? value._value
+        }
+        let value = normalized(value)
         if value == .null { return nil }
         let wanted = try index.index.key(of: [value])
         func key(_ object: M) throws -> [UInt8] {
-            try index.index.key(of: [object._$snapshot[keyPath: property]._value])
+            let own = object._$snapshot[keyPath: property]
+            // What is saved is normalised, and its own normalisers run once.
+            return try index.index.key(of: [object.hasChanges ? normalized(own) : own._value])
         }
         func hasValue(_ object: M) throws -> Bool {
             try !object.isDeleted && key(object) == wanted

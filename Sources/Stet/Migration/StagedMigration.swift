@@ -17,9 +17,19 @@ struct StagedMigration {
     }
 
     /// Migrates the store to the last version; does nothing when there is no store, or when it has
-    /// the last version or none of them.
+    /// the last version.
+    ///
+    /// A store that has none of them is left to a light migration only if no step could be skipped.
+    ///
+    /// - Throws: the error of a step; `StoreError`, among them `.modelMismatch`.
     func run() throws {
-        guard try StoreFile.exists(path), try version(ofStoreAt: path) != nil else { return }
+        guard try StoreFile.exists(path) else { return }
+        if try version(ofStoreAt: path) == nil {
+            if try hasModels, plan.versions.contains(where: { $0.step != nil }) {
+                throw StoreError.noVersionOfPlan(path: path)
+            }
+            return
+        }
         let lock = try MigrationLock(path)
         defer { lock.release() }
         for attempt in 1... {
@@ -32,6 +42,13 @@ struct StagedMigration {
             }
             if isDone { return }
             if attempt == Self.attemptLimit { throw StoreError.movesOn(path: path) }
+        }
+    }
+
+    private var hasModels: Bool {
+        get throws {
+            let file = try StoreFile.open(at: path, configuration.ofFile)
+            return file.schema.entities.contains { !$0.isRemoved }
         }
     }
 

@@ -60,4 +60,18 @@ extension Optional {
     where Wrapped == QueryExpression<T> {
         QueryExpression<T>(.coalesced(left.node, right.node))
     }
+
+    // An optional member of an embedded value behind a `?`.
+
+    public static func |?? <T: StoredValue>(left: Self, right: QueryExpression<T>)
+        -> QueryExpression<T> where Wrapped == QueryExpression<T?>
+    { QueryExpression<T>(.coalesced(left.node, right.node)) }
+
+    public static func |?? <T: StoredValue>(left: Self, right: T)
+        -> QueryExpression<T> where Wrapped == QueryExpression<T?>
+    { QueryExpression<T>(.coalesced(left.node, .constant(right._value))) }
+
+    public static func |?? <T: StoredValue>(left: Self, right: QueryExpression<T?>)
+        -> QueryExpression<T?> where Wrapped == QueryExpression<T?>
+    { QueryExpression<T?>(.coalesced(left.node, right.node)) }
 }

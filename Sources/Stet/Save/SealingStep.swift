@@ -34,7 +34,7 @@ struct SealingStep {
         }
         if values.isEmpty { return }
         guard let keys = core.store.configuration.keys else { throw SealingError.noKeyFile }
-        try keys.makeKeys(for: values.lazy.map(\.place.owner))
+        try makeKeys(keys)
         for value in values {
             switch SealedBytes.sealing(
                 value.plaintext, at: value.place, isIndexed: value.isIndexed, by: keys)
@@ -46,6 +46,22 @@ struct SealingStep {
             case .failure(let error): throw error
             }
         }
+    }
+
+    /// Makes keys for the owners that have none.
+    ///
+    /// - Throws: `SealingError`, among them `.keyMissing` when the store has values of one of them:
+    ///   the file is older than the store, or another one. A second key would open none of them.
+    private func makeKeys(_ keys: KeyFile) throws {
+        let missing = try keys.ownersWithoutKey(among: values.lazy.map(\.place.owner))
+        if missing.isEmpty { return }
+        try core.reading { reader in
+            for owner in missing.sorted()
+            where try SealedValueSearch(owner: owner).finds(in: reader) {
+                throw SealingError.keyMissing(owner)
+            }
+        }
+        try keys.makeKeys(for: missing)
     }
 
     /// The refusals as violations.

@@ -4,6 +4,9 @@ extension Store {
     /// Seals the values of an owner anew: by its present key, and with the token of an index that
     /// was added since, or without that of one that was removed.
     ///
+    /// This includes values of its objects that are still sealed by the key of an earlier owner,
+    /// because an undo or an import, which need no key, has changed the relationship.
+    ///
     /// ```swift
     /// try keys.rotateKey(of: ada.id)
     /// try await store.sealAnew(by: ada.id)
@@ -72,10 +75,15 @@ private struct SealForm: Sendable {
             guard let value = try body.sealedBytes(slot), let place = value.place else {
                 return false
             }
+            if place.owner != owner {
+                guard try body.owner(ofSealed: slot, in: object) == owner else { return false }
+                // What was erased stays erased.
+                if case .failure(let error) = value.opening() { return error.code != .erased }
+                return true
+            }
             let label = SealedBytes.Place.label(ofProperty: body.entity.properties[slot].name)
-            return place.owner == owner
-                && (value.keyVersion != keyVersion || place.label != label
-                    || (value.token != nil) != body.entity.isIndexed(slot))
+            return value.keyVersion != keyVersion || place.label != label
+                || (value.token != nil) != body.entity.isIndexed(slot)
         }
     }
 
@@ -86,6 +94,16 @@ private struct SealForm: Sendable {
         let label = SealedBytes.Place.label(ofProperty: entity.properties[slot].name)
         let place = SealedBytes.Place(owner: owner, object: object, label: label)
         return try SealedBytes(plaintext, at: place, isIndexed: entity.isIndexed(slot), by: keys)
+    }
+}
+
+extension RecordBody {
+    /// Returns the object by whose key the value in a slot is to be sealed; nil without one.
+    fileprivate func owner(ofSealed slot: Slot, in object: ObjectID) throws -> ObjectID? {
+        guard let seal = entity.properties[slot].seal, let reference = entity.slot(ofOwner: seal)
+        else { return object }
+        guard case .reference(let owner) = try value(reference) else { return nil }
+        return owner
     }
 }
 

@@ -278,7 +278,7 @@ package final class QueryState {
         let layout = Layout(self, entity)
         // Not a closure, because each access to a capture costs a check.
         let cursor = try reader.transaction.cursor(in: reader.file.projection.records[entity])
-        var entry = try first.map { try seek($0, cursor) } ?? cursor.first()
+        var entry = try cursor.seek(first ?? .none)
         while let present = entry {
             try counter.visit()
             let id = try RecordLayout.id(ofKey: present.key)
@@ -355,13 +355,6 @@ package final class QueryState {
         if header.isTombstone { return nil }
         return try Row(
             id: id, revision: header.revision, body: stored, propertyCount: layout.propertyCount)
-    }
-
-    private func seek(_ id: ObjectID, _ cursor: borrowing Cursor) throws -> Cursor.Entry? {
-        try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
-            id.store(to: key.baseAddress!)
-            return try cursor.seek(UnsafeRawBufferPointer(key))
-        }
     }
 
     /// Returns an object that is not stored in this form as a row.

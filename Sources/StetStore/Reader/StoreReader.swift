@@ -146,24 +146,27 @@ package struct StoreReader: ~Copyable {
         ofEntity entity: EntityNumber, asOf revision: Revision, from first: ObjectID = .none,
         _ body: (ObjectID, Record) throws -> Bool
     ) throws {
-        var lower = [UInt8](repeating: 0, count: 16)
-        lower.withUnsafeMutableBytes { first.store(to: $0.baseAddress!) }
-        if first == .none { lower = [] }
         var counter = ReadLimit.Counter()
-        try transaction.scan(file.projection.records[entity], KeyRange(lower: lower)) {
-            key, value in
+        let cursor = try transaction.cursor(in: file.projection.records[entity])
+        var entry = try cursor.seek(first)
+        while let present = entry {
             try counter.visit()
-            let id = try RecordLayout.id(ofKey: key)
-            let (header, stored) = try Self.decode(value, id)
-            if header.revision <= revision {
-                if header.isTombstone { return true }
-                return try withBody(header, stored, entity) { bytes in
-                    try body(id, Record(revision: header.revision, body: bytes))
+            // Loaded while the present one is used.
+            entry = try cursor.next()
+            entry?.value.prefetch()
+            let id = try RecordLayout.id(ofKey: present.key)
+            let (header, stored) = try Self.decode(present.value, id)
+            if header.revision > revision {
+                let isLast = try withEarlierRecord(header, stored, entity, id, revision) {
+                    try !body(id, $0)
                 }
+                if isLast == true { return }
+            } else if !header.isTombstone {
+                let isLast = try withBody(header, stored, entity) { bytes in
+                    try !body(id, Record(revision: header.revision, body: bytes))
+                }
+                if isLast { return }
             }
-            return try withEarlierRecord(header, stored, entity, id, revision) { record in
-                try body(id, record)
-            } ?? true
         }
     }
 

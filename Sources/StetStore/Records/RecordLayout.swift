@@ -128,3 +128,14 @@ package struct RecordHeader: Hashable, Sendable {
         }
     }
 }
+
+extension Cursor {
+    /// Moves to the first record whose object has this id or a greater one; returns nil when there
+    /// is none.
+    func seek(_ id: ObjectID) throws -> Entry? {
+        try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
+            id.store(to: key.baseAddress!)
+            return try seek(UnsafeRawBufferPointer(key))
+        }
+    }
+}

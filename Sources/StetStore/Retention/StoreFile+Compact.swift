@@ -102,7 +102,14 @@ extension StoreCopier {
     private func rewriteIndexes(
         _ source: borrowing ReadTransaction, _ target: Environment, _ check: () throws -> Void
     ) throws {
-        guard let indexes = file.projection.indexes else { return }
+        guard let indexes = file.projection.indexes else {
+            // A process that had indexes before has the table open, and opens it in the copy.
+            let name = Array(StoreTables.indexesName.utf8)
+            if try name.withUnsafeBytes({ try source.get($0, in: .unnamed) }) != nil {
+                try target.writeGrowing { _ = try $0.table(StoreTables.indexesName) }
+            }
+            return
+        }
         // Omits the entries of an interrupted build, which starts over in the copy.
         let numbers = Set(file.schema.indexes.map(\.number))
         try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target, check) {

@@ -189,7 +189,7 @@ public final class KeyFile: Sendable {
     /// - Throws: `SealingError`: `.erased`, `.keyMissing`, `.notAKeyFile`, `.inputOutput`.
     func key(of owner: ObjectID, version: UInt32) throws(SealingError) -> SealingKey {
         try contents.withLock { contents throws(SealingError) in
-            if !contents.places.versions(of: owner).contains(where: { $0.version == version }) {
+            if !contents.places.versions(of: owner).contains(where: { $0.number == version }) {
                 try contents.places.followIfLonger()
             }
             return try key(of: owner, version, &contents)
@@ -202,7 +202,10 @@ public final class KeyFile: Sendable {
     func presentKey(of owner: ObjectID) throws(SealingError) -> SealingKey {
         try contents.withLock { contents throws(SealingError) in
             try contents.places.followIfLonger()
-            return try key(of: owner, contents.places.presentVersion(of: owner), &contents)
+            guard let present = contents.places.versions(of: owner).last else {
+                throw .keyMissing(owner)
+            }
+            return try key(of: owner, present.number, &contents)
         }
     }
 
@@ -211,18 +214,19 @@ public final class KeyFile: Sendable {
     ///
     /// - Throws: `SealingError`: `.erased`, `.notAKeyFile`, `.inputOutput`.
     package func presentVersion(of owner: ObjectID) throws(SealingError) -> UInt32? {
-        try keys(of: owner).map(\.version).max()
+        try keys(of: owner).last?.version
     }
 
-    /// Returns all versions of the key of an owner; none when it has never had a key.
+    /// Returns all versions of the key of an owner, the present one last; none when it has never
+    /// had a key.
     ///
     /// - Throws: `SealingError`: `.erased`, `.notAKeyFile`, `.inputOutput`.
     private func keys(of owner: ObjectID) throws(SealingError) -> [SealingKey] {
         try contents.withLock { contents throws(SealingError) in
             try contents.places.followIfLonger()
             var keys: [SealingKey] = []
-            for (version, _) in contents.places.versions(of: owner) {
-                keys.append(try key(of: owner, version, &contents))
+            for version in contents.places.versions(of: owner) {
+                keys.append(try key(of: owner, version.number, &contents))
             }
             return keys
         }
@@ -239,7 +243,7 @@ public final class KeyFile: Sendable {
             throw .erased(owner)
         }
         if let key = contents.keys[owner]?[version] { return key }
-        guard let place = versions.first(where: { $0.version == version })?.place else {
+        guard let place = versions.first(where: { $0.number == version })?.place else {
             throw .keyMissing(owner)
         }
         if place != first.place { slot = try contents.places.slot(place, of: owner) }
@@ -249,6 +253,18 @@ public final class KeyFile: Sendable {
         }
         contents.keys[owner, default: [:]][version] = key
         return key
+    }
+
+    /// Returns those of some owners that have never had a key in this file.
+    ///
+    /// - Throws: `SealingError` (`.notAKeyFile`, `.inputOutput`).
+    package func ownersWithoutKey(
+        among owners: some Sequence<ObjectID>
+    ) throws(SealingError) -> Set<ObjectID> {
+        try contents.withLock { contents throws(SealingError) in
+            try contents.places.followIfLonger()
+            return Set(owners).filter { !contents.places.contains($0) }
+        }
     }
 
     /// Makes keys for the owners that have none, durably.
@@ -261,8 +277,7 @@ public final class KeyFile: Sendable {
             if missing.isEmpty { return }
             try contents.places.change { places throws(SealingError) in
                 let missing = missing.filter { !places.contains($0) }.sorted()
-                try places.append(
-                    missing.map { KeySlot(owner: $0, version: 0, wrappedKey: newKey($0, 0)) })
+                try places.append(missing.map { newKey(of: $0, places) })
             }
         }
     }
@@ -284,11 +299,7 @@ public final class KeyFile: Sendable {
                 if try places.settledSlot(first.place, of: owner).wrappedKey == nil {
                     throw .erased(owner)
                 }
-                let present = places.presentVersion(of: owner)
-                if present == .max { throw places.damaged(owner) }
-                let next = present + 1
-                try places.append(
-                    [KeySlot(owner: owner, version: next, wrappedKey: newKey(owner, next))])
+                try places.append([newKey(of: owner, places)])
             }
         }
     }
@@ -350,14 +361,15 @@ public final class KeyFile: Sendable {
     // MARK: Encryption of keys
 
     /// Makes a random key of an owner, and encrypts it.
-    private func newKey(_ owner: ObjectID, _ version: UInt32) -> [UInt8] {
+    private func newKey(of owner: ObjectID, _ places: KeyPlaces) -> KeySlot {
+        let version = places.nextVersion(of: owner)
         let key = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
         guard
             let box = try? AES.GCM.seal(
                 key, using: wrappingKey, authenticating: context(of: owner, version)),
             let combined = box.combined
         else { trap("a key of 32 bytes cannot be encrypted") }
-        return Array(combined)
+        return KeySlot(owner: owner, version: version, wrappedKey: Array(combined))
     }
 
     private func unwrap(

@@ -242,6 +242,8 @@ struct KeyFileHeader {
 /// A place in a key file: a version of the key of an owner, or the mark that it was destroyed.
 struct KeySlot {
     static let byteCount = 128
+    static let randomBitCount: UInt32 = 20
+    static let highestRank = UInt32.max >> randomBitCount
     private static let wrappedByteCount = 12 + 32 + 16
 
     private enum State {
@@ -250,7 +252,7 @@ struct KeySlot {
     }
 
     let owner: ObjectID
-    /// The version of the key, which counts from 0.
+    /// The version of the key; see `KeyPlaces.nextVersion(of:)`.
     let version: UInt32
     /// The encrypted key; nil once it was destroyed.
     let wrappedKey: [UInt8]?

@@ -5,10 +5,10 @@ import StetLMDB
 /// It needs no key of a provider: owners are listed, and their keys destroyed, without one.
 package struct KeyPlaces {
     private let file: KeyFileStorage
-    /// The first place of each owner, which shows whether its keys were destroyed.
-    private var first: [ObjectID: Int] = [:]
-    /// The places of the further keys of owners whose keys were rotated, by version.
-    private var rotated: [ObjectID: [UInt32: Int]] = [:]
+    /// The first version of each owner, whose place shows whether its keys were destroyed.
+    private var first: [ObjectID: Version] = [:]
+    /// The later versions of owners whose keys were rotated, in order.
+    private var rotated: [ObjectID: [Version]] = [:]
     /// The owners with a place in which the key was destroyed.
     private var destroyed: Set<ObjectID> = []
     /// The number of places that were read.
@@ -24,6 +24,12 @@ package struct KeyPlaces {
         _ = try file.header()
         self.init(of: file)
         try change { _ in }
+    }
+
+    /// A version of an owner's key, and where it is.
+    struct Version {
+        let number: UInt32
+        let place: Int
     }
 
     // MARK: Looking up
@@ -46,17 +52,25 @@ package struct KeyPlaces {
     /// Returns whether an owner has, or had, a key.
     func contains(_ owner: ObjectID) -> Bool { first[owner] != nil }
 
-    /// Returns the version of the key by which the values of an owner are sealed now.
-    func presentVersion(of owner: ObjectID) -> UInt32 { rotated[owner]?.keys.max() ?? 0 }
-
-    /// Returns the versions of an owner's key with their places, the one that decides first.
-    func versions(of owner: ObjectID) -> [(version: UInt32, place: Int)] {
+    /// Returns the versions of an owner's key: first the one that decides, last the one by which
+    /// values are sealed now.
+    func versions(of owner: ObjectID) -> [Version] {
         guard let first = first[owner] else { return [] }
-        var versions = (rotated[owner] ?? [:]).sorted { $0.key < $1.key }
-            .map { (version: $0.key, place: $0.value) }
-        // The first place is that of version 0, unless that one is damaged.
-        if versions.first?.place != first { versions.insert((0, first), at: 0) }
-        return versions
+        return [first] + (rotated[owner] ?? [])
+    }
+
+    /// Returns the number of the next version of an owner's key: above 20 random bits, how many
+    /// there were before.
+    ///
+    /// Two copies of a file that make keys of one owner, which neither of them notices, give them
+    /// different numbers: a value that only the other copy opens has no key here, not a wrong one.
+    func nextVersion(of owner: ObjectID) -> UInt32 {
+        let used = versions(of: owner).map(\.number)
+        let rank = min(UInt32(used.count), KeySlot.highestRank) << KeySlot.randomBitCount
+        while true {
+            let number = rank | .random(in: 0..<1 << KeySlot.randomBitCount)
+            if !used.contains(number) { return number }
+        }
     }
 
     /// Reads a place, each time, because another process may have destroyed the key.
@@ -112,8 +126,12 @@ package struct KeyPlaces {
     private mutating func note(_ slot: KeySlot?) {
         defer { count += 1 }
         guard let slot else { return }
-        if first[slot.owner] == nil { first[slot.owner] = count }
-        if slot.version > 0 { rotated[slot.owner, default: [:]][slot.version] = count }
+        let version = Version(number: slot.version, place: count)
+        if first[slot.owner] == nil {
+            first[slot.owner] = version
+        } else {
+            rotated[slot.owner, default: []].append(version)
+        }
         if slot.wrappedKey == nil { destroyed.insert(slot.owner) }
     }
 
@@ -142,9 +160,9 @@ package struct KeyPlaces {
 
     /// Overwrites the first key of an owner, after which no reader uses the others, then those.
     private mutating func overwriteKeys(of owner: ObjectID) throws(SealingError) {
-        for (version, place) in versions(of: owner) {
-            let slot = KeySlot(owner: owner, version: version, wrappedKey: nil)
-            try file.write([slot], at: place)
+        for version in versions(of: owner) {
+            let slot = KeySlot(owner: owner, version: version.number, wrappedKey: nil)
+            try file.write([slot], at: version.place)
             destroyed.insert(owner)
         }
     }
@@ -153,8 +171,8 @@ package struct KeyPlaces {
     mutating func completeDestructions() throws(SealingError) {
         try change { places throws(SealingError) in
             for owner in places.destroyed where places.rotated[owner] != nil {
-                for (_, place) in places.versions(of: owner)
-                where KeySlot(try places.file.slot(place))?.wrappedKey != nil {
+                for version in places.versions(of: owner)
+                where KeySlot(try places.file.slot(version.place))?.wrappedKey != nil {
                     try places.overwriteKeys(of: owner)
                     break
                 }

@@ -105,6 +105,9 @@ package struct SealedBytes: Hashable, Sendable {
         }
     }
 
+    /// The number of versions of the owner's key before that of a saved value.
+    package var keyRank: Int { Int(keyVersion >> KeySlot.randomBitCount) }
+
     /// The token of a saved value; nil for one that was sealed without.
     package var token: SealedToken? {
         guard let headerByteCount, headerByteCount > Self.savedHeaderByteCount else { return nil }

@@ -71,7 +71,7 @@ extension SealingError {
         )
     }
 
-    static func keyMissing(_ owner: ObjectID) -> SealingError {
+    package static func keyMissing(_ owner: ObjectID) -> SealingError {
         SealingError(
             .keyMissing, message: "The key file has no key of object \(owner).",
             advice: "It is older than the store: restore a later copy of the key file.")

@@ -271,6 +271,15 @@ extension StoreError {
             advice: "Close the store and open it with the models it has now.")
     }
 
+    /// Returns the error for a store whose models are none of the versions of a plan.
+    package static func noVersionOfPlan(path: String) -> StoreError {
+        StoreError(
+            .modelMismatch, path: path,
+            message: "The store has none of the versions of the migration plan.",
+            advice: "Nothing was changed. Add the models that it has as a version of the plan, so"
+                + " that it is known which steps follow.")
+    }
+
     /// Returns the error for a store that others write to while it is migrated.
     package static func movesOn(path: String) -> StoreError {
         StoreError(

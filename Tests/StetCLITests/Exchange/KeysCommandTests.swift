@@ -67,7 +67,7 @@ struct KeysCommandTests {
         #expect(
             try run("--rotate", Self.ann, "--key-file", key)
                 == Tool.Outcome(status: 0, output: "\(Self.ann): 2 keys\n"))
-        #expect(try seal(id).keyVersion == 1)
+        #expect(try seal(id).keyRank == 1)
         #expect(try value.opened() == [1, 2])
         let missing = try run("--rotate", Self.eve, "--key-file", key)
         #expect(missing.status == 66)

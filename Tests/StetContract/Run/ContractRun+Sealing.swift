@@ -14,8 +14,14 @@ extension RunReference {
             var world = base
             for (label, object) in base.objects where object.kind == kind {
                 let version = keys.versions[owner] ?? 0
-                guard let secret = object.secret, secret.owner == owner, secret.version != version
-                else { continue }
+                guard let secret = object.secret else { continue }
+                let present = kind == .item ? object.references[.box] : label
+                let isLeftBehind =
+                    secret.owner != owner && present == owner && keys.isReadable(secret)
+                guard isLeftBehind || secret.owner == owner && secret.version != version else {
+                    continue
+                }
+                world.objects[label]?.secret?.owner = owner
                 world.objects[label]?.secret?.version = version
                 world.objects[label]?.stamp = time
                 objectCount += 1
@@ -34,7 +40,7 @@ extension ContractRun {
     /// Gives an object another key, or destroys its keys, if it has one.
     func changeKey(of label: Label, destroys: Bool) throws {
         guard let id = registry.ids[label], !registry.destroyed.contains(label),
-            let version = try keys.presentVersion(of: id)
+            try keys.presentVersion(of: id) != nil
         else { return }
         if destroys {
             try keys.destroyKey(of: id)
@@ -44,7 +50,7 @@ extension ContractRun {
         }
         for index in scenes.indices {
             scenes[index].keys.destroyed = registry.destroyed
-            scenes[index].keys.versions[label] = Int(version) + (destroys ? 0 : 1)
+            scenes[index].keys.versions[label, default: 0] += destroys ? 0 : 1
         }
         count(destroys ? "key destroyed" : "key rotated")
     }

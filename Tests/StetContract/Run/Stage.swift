@@ -36,7 +36,7 @@ final class Registry {
         let secret =
             secrets[value]
             ?? Secret(
-                number: (try? sealed.value) ?? -1, owner: owner, version: Int(bytes.keyVersion))
+                number: (try? sealed.value) ?? -1, owner: owner, version: bytes.keyRank)
         secrets[value] = secret
         return secret
     }

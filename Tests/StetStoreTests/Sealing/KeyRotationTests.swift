@@ -59,23 +59,22 @@ import Testing
         }
         let keys = try await open()
         values.append(try seal(by: keys))
-        #expect(values.map(\.keyVersion) == [0, 1, 2, 3])
+        #expect(values.map(\.keyRank) == [0, 1, 2, 3])
         #expect(try values.map { try $0.opened() } == Array(repeating: [1, 2, 3], count: 4))
         #expect(try Set(wrappedKeys()).count == 4)
         // The version is authenticated: another key does not open a value.
-        for version in [UInt8(1), 9] {
-            var bytes = values[0].bytes
-            bytes[45] = version
-            let code = code { _ = try SealedBytes(bytes: bytes).opened() }
-            #expect(code == (version == 1 ? .damaged : .keyMissing))
-        }
+        var bytes = values[0].bytes
+        bytes.replaceSubrange(45..<49, with: values[1].bytes[45..<49])
+        #expect(code { _ = try SealedBytes(bytes: bytes).opened() } == .damaged)
+        bytes[48] ^= 0x80
+        #expect(code { _ = try SealedBytes(bytes: bytes).opened() } == .keyMissing)
     }
 
     @Test func anOwnerWithoutAKeyHasNothingToRotate() async throws {
         let keys = try await open()
         try keys.rotateKey(of: owner)
         #expect(try bytes().count == 4_096)
-        #expect(try seal(by: keys).keyVersion == 0)
+        #expect(try seal(by: keys).keyRank == 0)
     }
 
     @Test func destructionEndsAllVersions() async throws {
@@ -98,12 +97,13 @@ import Testing
         let keys = try await open()
         _ = try seal(by: keys)
         let other = try KeyFile.unregistered(like: keys)
-        #expect(try other.presentKey(of: owner).version == 0)
+        let first = try seal(by: keys).keyVersion
+        #expect(try other.presentKey(of: owner).version == first)
         try keys.rotateKey(of: owner)
-        #expect(try seal(by: other).keyVersion == 1)
+        #expect(try seal(by: other).keyRank == 1)
         try other.rotateKey(of: owner)
         let value = try seal(by: keys)
-        #expect(value.keyVersion == 2)
+        #expect(value.keyRank == 2)
         #expect(try value.opened() == [1, 2, 3])
         try other.destroyKey(of: owner)
         #expect(code { _ = try value.opened() } == .erased)
@@ -140,9 +140,35 @@ import Testing
         try bytes().dropLast(5).write(to: URL(filePath: path))
         let keys = try await open()
         #expect(try old.opened() == [1, 2, 3])
-        #expect(try seal(by: keys).keyVersion == 0)
+        #expect(try seal(by: keys).keyRank == 0)
         try keys.rotateKey(of: owner)
-        #expect(try seal(by: keys).keyVersion == 1)
+        #expect(try seal(by: keys).keyRank == 1)
+    }
+
+    /// Two copies of a file, each of which makes a key of an owner.
+    @Test func copiesOfAFileGiveTheirKeysDifferentVersions() async throws {
+        let keys = try await open()
+        let copy = directory.file("copy")
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        let value = try seal(by: keys)
+        let other = try await KeyFile.open(at: copy, provider: .file(directory.file("key")))
+        // The registry has the copy now, as a process on another machine has.
+        #expect(code { _ = try value.opened() } == .keyMissing)
+        let second = try seal(by: other)
+        #expect(second.keyVersion != value.keyVersion)
+        #expect(try second.opened() == [1, 2, 3])
+        #expect(code { _ = try value.opened() } == .keyMissing)
+        withExtendedLifetime(keys) {}
+    }
+
+    @Test func aKeyIsRotatedMoreOftenThanRanksCount() async throws {
+        let keys = try await open()
+        let first = try seal(by: keys)
+        for _ in 0..<4_100 { try keys.rotateKey(of: owner) }
+        let last = try seal(by: keys)
+        #expect(last.keyRank == 4_095)
+        #expect(try keys.presentVersion(of: owner) == last.keyVersion)
+        for value in [first, last] { #expect(try value.opened() == [1, 2, 3]) }
     }
 
     @Test func damageOfOneVersionLeavesTheOthers() async throws {
@@ -169,6 +195,35 @@ import Testing
             for value in values { #expect(code { _ = try value.opened() } == .erased) }
         }
     }
+
+    /// A key file of an earlier version, whose versions are 0, 1, 2 and 3.
+    @Test func keysThatCountFrom0AreFollowedByOthers() async throws {
+        try GoldenFile.copy(file: "early.keys", to: path)
+        let keys = try await open()
+        let owner = ObjectID(high: 1, low: 2)
+        let header = try #require(Data(base64Encoded: Self.earlyHeader))
+        let values = try Self.earlyContents.enumerated().map { version, contents in
+            let contents = try #require(Data(base64Encoded: contents))
+            return SealedBytes(bytes: Array(header + [UInt8(version), 0, 0, 0, 0] + contents))
+        }
+        #expect(values.map(\.keyVersion) == [0, 1, 2])
+        #expect(try values.map { try $0.opened() } == Array(repeating: [1, 2, 3], count: 3))
+        #expect(try keys.presentVersion(of: owner) == 3)
+        try keys.rotateKey(of: owner)
+        let next = try seal(of: owner, by: keys)
+        #expect(next.keyRank == 4)
+        #expect(try next.opened() == [1, 2, 3])
+        try keys.destroyKey(of: owner)
+        for value in values + [next] { #expect(code { _ = try value.opened() } == .erased) }
+    }
+
+    /// The bytes of values in front of the version, and those that the versions 0, 1 and 2 seal.
+    private static let earlyHeader = "AdD6UG97aHWyAAAAAAAAAAEAAAAAAAAAAgAAAAAAAAADAAAAAAAAAAQBAAAA"
+    private static let earlyContents = [
+        "xJEvSsEajEpYJUuOXvC848FNHalvpPqx//fucFESyA==",
+        "T2kmSlX7GU/0f/0INpYBDomYo6oRdA4r7M3vQItnlA==",
+        "BqtFm5t5GXJ74Iq5ELbnfW+jrN7AEluGRpumwE5WMg==",
+    ]
 
     // MARK: Tokens
 

@@ -89,6 +89,20 @@ import Testing
         #expect(!isScattered)
     }
 
+    @Test func consecutiveIDsAreInNeighbouringSlots() {
+        var map = IdentityMap(idOffset: Objects.idOffset)
+        map.reserve(100_000)
+        var last = 0
+        var far = 0
+        for _ in 0..<10_000 {
+            let start = map.start(ObjectID())
+            if start / 8 != last / 8 { far += 1 }
+            last = start
+        }
+        // One in four, and one more for each millisecond.
+        #expect(far < 5_000)
+    }
+
     @Test func idsThatDifferInTheirLowBitsOnlyAreFoundWithoutLongProbes() {
         let ids = (1...50_000).map { ObjectID(high: 0, low: UInt64($0)) }
         let (matches, isScattered) = compare(ids, seed: 2)

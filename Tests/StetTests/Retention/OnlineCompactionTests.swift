@@ -5,6 +5,31 @@ import StetTestModels
 import StetTestSupport
 import Testing
 
+private enum Indexed {
+    @Model final class Topic {
+        @Attribute(.indexed) var name: String = "a"
+        var file: LargeData?
+
+        init() {}
+    }
+}
+
+private enum Plain {
+    @Model final class Topic {
+        var name: String = "a"
+
+        init() {}
+    }
+}
+
+private enum IndexedAgain {
+    @Model final class Topic {
+        @Attribute(.indexed) var name: String = "a"
+
+        init() {}
+    }
+}
+
 /// The compaction of a store that continues to be used.
 struct OnlineCompactionTests {
     private let scratch: Scratch
@@ -133,6 +158,24 @@ struct OnlineCompactionTests {
         store.close()
         let again = try Store.open(at: store.path, for: Notebook.self, Article.self)
         #expect(try again.fetch(Article.self).count() == titles.count)
+        #expect(try again.verify().isClean)
+    }
+
+    @Test func aProcessThatHadAnIndexCompactsTheStore() throws {
+        let directory = TemporaryDirectory()
+        let indexed = try Store.open(at: directory.file(), for: Indexed.Topic.self)
+        let context = indexed.context()
+        context.insert(Indexed.Topic())
+        try context.save()
+        indexed.close()
+        let store = try Store.open(at: directory.file(), for: Plain.Topic.self)
+        try store.compactInPlace()
+        #expect(try store.fetch(Plain.Topic.self).all().map(\.name) == ["a"])
+        #expect(try store.verify().isClean)
+        store.close()
+        let again = try Store.open(at: directory.file(), for: IndexedAgain.Topic.self)
+        try again.compactInPlace()
+        #expect(try again.fetch(IndexedAgain.Topic.self) { $0.name == "a" }.count() == 1)
         #expect(try again.verify().isClean)
     }
 }

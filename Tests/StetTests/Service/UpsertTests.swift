@@ -32,6 +32,22 @@ import Testing
         #expect(try store.fetch(Topic.self).all().map(\.count) == [3])
     }
 
+    @Test func aValueIsNormalisedBeforeItIsLookedFor() throws {
+        let context = store.context()
+        let first = try context.upsert(
+            Topic.self, where: \.slug, is: " a ", inserting: Topic(" a "))
+        #expect(try context.object(Topic.self, where: \.slug, is: "A") === first)
+        try context.save()
+        #expect(first.slug == "a")
+        let second = try context.upsert(
+            Topic.self, where: \.slug, is: "\ta", inserting: Topic("\ta"))
+        #expect(second === first)
+        #expect(try context.object(Topic.self, where: \.slug, is: " b") == nil)
+        first.slug = " b"
+        #expect(try context.object(Topic.self, where: \.slug, is: "b ") === first)
+        #expect(try context.save()?.changeCount == 1)
+    }
+
     @Test func anUpsertSeesWhatIsPending() throws {
         let context = store.context()
         let first = try context.upsert(
