@@ -153,7 +153,10 @@ extension SchemaComparison {
         let mayBeMissing = property.isOptional && !entity.isRequiredMember(slot)
         guard let value = defaultValue(of: slot, entity) ?? (mayBeMissing ? .null : nil) else {
             problems.append(
-                "the model has \(label), the store does not, and there is no default value")
+                "the model has \(label), the store does not, and "
+                    + (property.seal == nil
+                        ? "there is no default value"
+                        : "a sealed value can't be that of all objects: make it optional"))
             return .null
         }
         steps.append("adds \(label), \(property.typeDescription), as \(value)")
