@@ -53,7 +53,7 @@ final class QueryTrial {
         let base = random.pick(Array(worlds.indices))
         var seen = worlds[base]
         if !random.chance(3) {
-            seen.takeOtherIDs()
+            seen.startPending()
             seen.edit(dangling: true, &random)
         }
         stores = try QueryStores(worlds, base: base, seen: seen, &random)

@@ -58,6 +58,7 @@ struct QueryMaker {
         case 4,
             5 where partCount < 2:
             elements()
+        case 6: secret()
         default:
             // The planner combines several conditions on one value.
             term().clauses(random.chance(4) ? 2 : 1, &self)
@@ -111,6 +112,16 @@ struct QueryMaker {
                 sample.term(3, .natural) { $0.whole },
             ]
         default: return [sample.term(14, .texts) { $0.tags }, sample.term(2, .small) { $0.small }]
+        }
+    }
+
+    /// Returns a condition of a sealed number of a sample.
+    private mutating func secret() -> QueryClause {
+        guard let sample = self.sample() else { return .any([]) }
+        let (number, box) = (random.pick(SecretNumber.numbers), random.pick(boxIDs.pool))
+        return QueryClause(.sealed(sample.node, slot: 22, SecretNumber.match(number, of: box))) {
+            guard let tested = sample.find($0), let secret = tested.secret else { return false }
+            return secret.number == number && (secret.owner ?? tested.box) == box
         }
     }
 

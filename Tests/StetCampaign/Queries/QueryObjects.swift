@@ -28,6 +28,7 @@ struct Sample {
     var parts: [Part]?
     /// The stored form of large data.
     var file: Data?
+    var secret: SecretNumber?
 
     /// The position among the samples of its box, which depends on its values.
     private var place: ListPosition {
@@ -44,7 +45,7 @@ struct Sample {
             Value(link, Value.url), .list(tags.map(Value.string)), Value(mark, Value.bool),
             Value(weight, Value.double), .int(key), Value(box) { .placed($0, place) },
             Value(next, Value.reference), Value(parts) { .list($0.map(\.value)) },
-            Value(file, Value.data),
+            Value(file, Value.data), Value(secret) { .data(Data($0.bytes.bytes)) },
         ]
     }
 }
@@ -127,8 +128,14 @@ struct QueryWorld {
         for _ in 0..<sampleCount { addLink(&random) }
     }
 
+    /// True for what a context sees, which may have sealed values that were not saved yet.
+    private var mayBeUnsaved = false
+
     /// Makes further ids differ from those in the commits of others.
-    mutating func takeOtherIDs() { lastID += 1 << 32 }
+    mutating func startPending() {
+        lastID += 1 << 32
+        mayBeUnsaved = true
+    }
 
     private mutating func nextID() -> ObjectID {
         lastID += 1
@@ -180,7 +187,12 @@ struct QueryWorld {
             box: random.chance(4) ? nil : boxIDs.randomElement(using: &random),
             next: random.chance(3) ? nil : sampleIDs.randomElement(using: &random),
             parts: Part.random(&random),
-            file: random.chance(3) ? nil : random.pick(ValuePools.largeData))
+            file: random.chance(3) ? nil : random.pick(ValuePools.largeData),
+            secret: random.chance(3)
+                ? nil
+                : .random(
+                    of: id, by: boxIDs.randomElement(using: &random),
+                    isSaved: !mayBeUnsaved || random.chance(2), &random))
     }
 
     /// Changes some objects; with `dangling` references to a deleted object may remain.

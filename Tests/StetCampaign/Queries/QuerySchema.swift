@@ -70,7 +70,10 @@ enum QuerySchema {
         Property(name: "parts", type: .list, elements: [.embedded], isOptional: true)
             .array(of: Part.elements),
         Property(name: "file", type: .data, isOptional: true, isLarge: true),
+        Property(name: "secret", type: .data, isOptional: true, seal: .reference("box")),
     ]
+
+    static let secretLabel = SealedBytes.Place.label(ofProperty: "secret")
 
     // MARK: Indexes
 
@@ -99,7 +102,7 @@ enum QuerySchema {
         ]
         let compound: [[Slot]] = [
             [0, 1], [18, 1], [10, 5], [15, 8, 1], [1, 8], [6, 16], [8, 17], [14, 2], [4, 7, 3],
-            [19, 9], [16, 10],
+            [19, 9], [16, 10], [22, 1],
         ]
         let partial: [([Slot], QueryNode)] = [
             ([1, 8], .property(.root, slot: 0)), ([5], property(10, .notEqual, .null)),
