@@ -7,8 +7,8 @@ struct SecretNumber {
     static let numbers = [0, 1, 2, 3]
 
     let number: Int
-    /// The box by whose key the number is sealed; nil until it is saved by the key of the sample's
-    /// box. It may be another box than the sample has now.
+    /// The box by whose key the number is sealed, which may be another one than the sample has now;
+    /// nil until it is saved.
     let owner: ObjectID?
     let bytes: SealedBytes
 
