@@ -51,10 +51,10 @@ struct IdentityMap: ~Copyable {
 
     /// Returns the slot where the search for an id begins.
     ///
-    /// The first halves of consecutive ids of one process differ by 1. Four of them share a run of
-    /// eight slots, so that reading or making objects in the order of ids also touches memory in
-    /// order: random slots would cost a cache miss each. Ids of another kind may crowd into few
-    /// runs; a long probe reveals that, and from then on each id is hashed to a slot of its own.
+    /// The first halves of consecutive ids of one process and millisecond differ by 1. Four of them
+    /// share a run of eight slots, so that work in the order of ids also touches memory in order:
+    /// random slots would cost a cache miss each. Ids of another kind may crowd into few runs; a
+    /// long probe reveals that, and from then on each id is hashed to a slot of its own.
     @inline(__always)
     func start(_ id: ObjectID) -> Int {
         let factor: UInt64 = 0x9E37_79B9_7F4A_7C15

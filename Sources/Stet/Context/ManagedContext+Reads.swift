@@ -15,8 +15,9 @@ extension ManagedContext {
     /// Returns the object with a value of a unique property; nil when there is none, and for a nil
     /// value.
     ///
-    /// The value is normalised as a save would normalise it: a property that is `.trimmed` is found
-    /// by " a ", too. Pending changes are taken into account; deleted objects are left out.
+    /// The value is looked for as a save would normalise it, and then as it is: where the property
+    /// is `.trimmed`, " a " finds the object with "a". Pending changes are taken into account;
+    /// deleted objects are left out.
     ///
     /// ```swift
     /// let notebook = try context.object(Notebook.self, where: \.name, is: "Swift")
@@ -31,34 +32,38 @@ extension ManagedContext {
         _ type: M.Type, where property: KeyPath<M.Snapshot, T>, is value: T
     ) throws -> M? {
         try core.checkUsable()
-        let table = core.table(for: type)
-        let index = store.uniqueIndex(of: type, property, table.entity)
-        func normalized(_ value: T) -> Value {
-            index.index.slots.first.map {
-                M._$description.normalized(value._value, slot: $0)
-            } ?? value._value
-        }
-        let value = normalized(value)
+        let index = store.uniqueIndex(of: type, property, core.table(for: type).entity)
+        let (value, slot) = (value._value, index.index.parts[0].slot)
+        let normalized = M._$description.normalized(value, slot: slot)
+        let found: M? = try object(property, normalized, index)
+        if let found { return found }
+        return normalized == value ? nil : try object(property, value, index)
+    }
+
+    private func object<M: Model, T: StoredValue>(
+        _ property: KeyPath<M.Snapshot, T>, _ value: Value, _ index: NumberedIndex
+    ) throws -> M? {
         if value == .null { return nil }
+        let table = core.table(for: M.self)
         let wanted = try index.index.key(of: [value])
         func key(_ object: M) throws -> [UInt8] {
-            let own = object._$snapshot[keyPath: property]
-            // What is saved is normalised, and its own normalisers run once.
-            return try index.index.key(of: [object.hasChanges ? normalized(own) : own._value])
+            let value = core.pending.normalized(
+                property, of: object, slot: index.index.parts[0].slot)
+            return try index.index.key(of: [value])
         }
         func hasValue(_ object: M) throws -> Bool {
             try !object.isDeleted && key(object) == wanted
         }
-        for id in try core.pending.candidates(at: wanted, in: index, as: type, key: key) {
+        for id in try core.pending.candidates(at: wanted, in: index, as: M.self, key: key) {
             // A live object may have a different value by now.
-            if let object = table.object(id, as: type), try hasValue(object) { return object }
+            if let object = table.object(id, as: M.self), try hasValue(object) { return object }
         }
         let ids = try store.file.read { reader in
             try reader.objects(of: index, with: [value], asOf: revision)
         }
         for id in ids {
             // A live object may have a different value by now.
-            if let object = try table.load(id, as: type), try hasValue(object) { return object }
+            if let object = try table.load(id, as: M.self), try hasValue(object) { return object }
         }
         return nil
     }

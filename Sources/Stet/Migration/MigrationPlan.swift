@@ -72,7 +72,7 @@ extension Store {
     /// - Throws: the error of a step; `ValidationError`, which names the objects that are not valid
     ///   in the last version; `StoreError`, as for
     ///   `open(at:for:seededFrom:journal:configuration:)`: `.modelMismatch` when the store has none
-    ///   of the versions.
+    ///   of the versions and the plan has steps, which a light migration would skip.
     /// - Complexity: a copy of the store for each version, and O(objects).
     public static func open(
         at path: String, migrating plan: MigrationPlan, seededFrom seed: String? = nil,

@@ -25,7 +25,10 @@ struct StagedMigration {
     func run() throws {
         guard try StoreFile.exists(path) else { return }
         if try version(ofStoreAt: path) == nil {
-            if try hasModels, plan.versions.contains(where: { $0.step != nil }) {
+            // Models that are to be removed are in no version.
+            if configuration.removedModels.isEmpty,
+                plan.versions.contains(where: { $0.step != nil }), try hasModels
+            {
                 throw StoreError.noVersionOfPlan(path: path)
             }
             return

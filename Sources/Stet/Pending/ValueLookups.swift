@@ -70,4 +70,19 @@ extension PendingChanges {
         lookups?.add(keys, in: index, afterEdits: editCount)
         return lookups?.objects(at: wanted, in: index) ?? []
     }
+
+    /// Returns the value of a property of an object as a save would normalise it: a value that is
+    /// stored, or that a save has already normalised, as it is.
+    func normalized<M: Model, T: StoredValue>(
+        _ property: KeyPath<M.Snapshot, T>, of object: M, slot: Slot
+    ) -> Value {
+        let value = object._$snapshot[keyPath: property]._value
+        guard let entry = self[object] else { return value }
+        let known = entry.normalized ?? (object.isInserted ? nil : entry.base)
+        if let known {
+            let snapshot = unsafeDowncast(known, to: ObjectCapture<M>.self).snapshot
+            if snapshot[keyPath: property]._value == value { return value }
+        }
+        return M._$description.normalized(value, slot: slot)
+    }
 }

@@ -21,6 +21,8 @@ struct SealingStep {
         let plaintext: [UInt8]
         let place: SealedBytes.Place
         let isIndexed: Bool
+        /// True when the save inserts the owner.
+        let ownerIsNew: Bool
     }
 
     init(_ core: ContextCore) { self.core = core }
@@ -50,18 +52,14 @@ struct SealingStep {
 
     /// Makes keys for the owners that have none.
     ///
-    /// - Throws: `SealingError`, among them `.keyMissing` when the store has values of one of them:
-    ///   the file is older than the store, or another one. A second key would open none of them.
+    /// - Throws: `SealingError`, among them `.keyMissing`.
     private func makeKeys(_ keys: KeyFile) throws {
-        let missing = try keys.ownersWithoutKey(among: values.lazy.map(\.place.owner))
-        if missing.isEmpty { return }
-        try core.reading { reader in
-            for owner in missing.sorted()
-            where try SealedValueSearch(owner: owner).finds(in: reader) {
-                throw SealingError.keyMissing(owner)
-            }
-        }
-        try keys.makeKeys(for: missing)
+        // The store has no values of objects that are new.
+        let isNew = Dictionary(grouping: values, by: \.place.owner).mapValues { $0[0].ownerIsNew }
+        try keys.makeKeys(for: isNew.keys.filter { isNew[$0] == true })
+        let others = Set(isNew.keys.filter { isNew[$0] == false })
+        if others.isEmpty { return }
+        try core.reading { try keys.makeKeys(for: others, unlessUsedIn: $0) }
     }
 
     /// The refusals as violations.
@@ -96,8 +94,7 @@ struct SealingStep {
             let value = SealedBytes(bytes: Array(data))
             let owner = owner(of: object, entity, entity.properties[slot].seal ?? .own)
             if let place = value.place, place.object == object.id,
-                M._$description.sealLabels?.takeUnretainedValue()
-                    .contains(place.label, slot: slot) == true
+                object._$hasLabel(place.label, slot)
             {
                 // Without an owner, it stays with its last one; what was erased stays erased.
                 if owner == nil || place.owner == owner { continue }
@@ -127,11 +124,19 @@ struct SealingStep {
             values.append(
                 PendingValue(
                     position: position, object: object, slot: slot, plaintext: plaintext,
-                    place: place, isIndexed: entity.isIndexed(slot)))
+                    place: place, isIndexed: entity.isIndexed(slot),
+                    ownerIsNew: isNew(owner, property.seal ?? .own, entity)))
         case .success: refuse(object, slot, .unencodable)
         case .failure(let error) where error.code == .keyFileNotOpen: throw error
         case .failure(let error): refuse(object, slot, .unopened(error))
         }
+    }
+
+    /// Returns whether an owner is one that the save inserts.
+    private func isNew(_ owner: ObjectID, _ seal: Seal, _ entity: Entity) -> Bool {
+        let name = entity.slot(ofOwner: seal).flatMap { entity.properties[$0].target }
+        return core.schema.number(ofEntity: name ?? entity.name)
+            .flatMap { core.object(ObjectKey($0, owner)) }?._$isNew ?? false
     }
 
     /// Returns whether an attribute has these bytes in the record of an object, too.

@@ -24,7 +24,7 @@ extension Store {
     @discardableResult
     public nonisolated(nonsending) func sealAnew(by owner: ObjectID) async throws -> Int {
         guard let keys = configuration.keys else { throw SealingError.noKeyFile }
-        guard let version = try keys.presentVersion(of: owner) else { return 0 }
+        let version = try keys.presentVersion(of: owner)
         let form = SealForm(owner: owner, keyVersion: version, keys: keys)
         let renewal = SealRenewal(store: self, form: form)
         var count = 0
@@ -50,6 +50,11 @@ private struct SealRenewal {
                 return true
             }
         }
+        if !ids.isEmpty, form.keyVersion == nil {
+            try store.file.read { reader in
+                try form.keys.makeKeys(for: [form.owner], unlessUsedIn: reader)
+            }
+        }
         for first in stride(from: 0, to: ids.count, by: 256) {
             let part = ids[first..<min(first + 256, ids.count)]
             try await store.edit { context in
@@ -66,7 +71,8 @@ private struct SealRenewal {
 /// The form that a save gives to the values of an owner.
 private struct SealForm: Sendable {
     let owner: ObjectID
-    let keyVersion: UInt32
+    /// The version of the owner's key; nil when it had none.
+    let keyVersion: UInt32?
     let keys: KeyFile
 
     /// Returns the slots of an object whose values of the owner have another form.
@@ -77,9 +83,9 @@ private struct SealForm: Sendable {
             }
             if place.owner != owner {
                 guard try body.owner(ofSealed: slot, in: object) == owner else { return false }
-                // What was erased stays erased.
-                if case .failure(let error) = value.opening() { return error.code != .erased }
-                return true
+                // A value that does not open stays where it is, erased or not.
+                if case .success = value.opening() { return true }
+                return false
             }
             let label = SealedBytes.Place.label(ofProperty: body.entity.properties[slot].name)
             return value.keyVersion != keyVersion || place.label != label
@@ -108,6 +114,11 @@ extension RecordBody {
 }
 
 extension Model {
+    /// Returns whether values of the attribute in a slot may have a label.
+    func _$hasLabel(_ label: UInt32, _ slot: Slot) -> Bool {
+        Self._$description.sealLabels?.takeUnretainedValue().contains(label, slot: slot) == true
+    }
+
     /// Seals the values that have another form.
     ///
     /// Not the save: it would refuse values that are still with an owner to which the object does
@@ -119,7 +130,8 @@ extension Model {
             var values: [Slot: SealedBytes] = [:]
             for slot in try form.otherSlots(body, of: id) {
                 guard let value = try body.sealedBytes(slot) else { continue }
-                if value.place?.object != id { throw SealingError.misplaced }
+                guard let place = value.place, place.object == id, _$hasLabel(place.label, slot)
+                else { throw SealingError.misplaced }
                 values[slot] = try form.seal(try value.opened(), slot, of: id, body.entity)
             }
             return values

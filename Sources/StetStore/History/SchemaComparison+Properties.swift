@@ -156,7 +156,7 @@ extension SchemaComparison {
                 "the model has \(label), the store does not, and "
                     + (property.seal == nil
                         ? "there is no default value"
-                        : "a sealed value can't be that of all objects: make it optional"))
+                        : "a sealed attribute has no default value: make it optional"))
             return .null
         }
         steps.append("adds \(label), \(property.typeDescription), as \(value)")

@@ -31,7 +31,7 @@ package struct Head: Hashable, Sendable {
         schemaRevision = try reader.read()
         let backdated: UInt32 = try reader.read()
         lastBackdated = backdated == .max ? revision : Revision(UInt64(backdated))
-        guard revision <= .last, lastBackdated <= revision else {
+        guard revision < .last, lastBackdated <= revision else {
             throw DecodingFailure("its head is not one")
         }
         try reader.expectEnd()

@@ -141,7 +141,8 @@ package struct StoreReader: ~Copyable {
     /// Calls `body` for every object of an entity that exists at a revision, in ascending order of
     /// id, until it returns false.
     ///
-    /// It begins at `first`, so that a long walk can be split into several reads.
+    /// It begins at `first`, so that a long walk can be split into several reads. The cursor is one
+    /// record ahead: `body` must not write in the same transaction.
     package func forEachRecord(
         ofEntity entity: EntityNumber, asOf revision: Revision, from first: ObjectID = .none,
         _ body: (ObjectID, Record) throws -> Bool

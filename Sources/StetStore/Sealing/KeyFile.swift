@@ -244,7 +244,7 @@ public final class KeyFile: Sendable {
         }
         if let key = contents.keys[owner]?[version] { return key }
         guard let place = versions.first(where: { $0.number == version })?.place else {
-            throw .keyMissing(owner)
+            throw .versionMissing(owner)
         }
         if place != first.place { slot = try contents.places.slot(place, of: owner) }
         guard let wrapped = slot.wrappedKey else { throw .erased(owner) }
@@ -258,7 +258,7 @@ public final class KeyFile: Sendable {
     /// Returns those of some owners that have never had a key in this file.
     ///
     /// - Throws: `SealingError` (`.notAKeyFile`, `.inputOutput`).
-    package func ownersWithoutKey(
+    func ownersWithoutKey(
         among owners: some Sequence<ObjectID>
     ) throws(SealingError) -> Set<ObjectID> {
         try contents.withLock { contents throws(SealingError) in

@@ -3,7 +3,8 @@ import FoundationEssentials
 import Glibc
 import StetLMDB
 
-/// The bytes of a key file: two copies of the header, and a place of 128 bytes for each owner.
+/// The bytes of a key file: two copies of the header, and a place of 128 bytes for each version
+/// of an owner's key.
 ///
 /// docs/FileFormat.md describes every byte. A place never crosses a sector of the disk, and is
 /// written as a whole.

@@ -105,7 +105,8 @@ package struct SealedBytes: Hashable, Sendable {
         }
     }
 
-    /// The number of versions of the owner's key before that of a saved value.
+    /// The rank of that version among those of the owner's key, from 0 to 4,095; 0 for each one of
+    /// earlier versions of Stet.
     package var keyRank: Int { Int(keyVersion >> KeySlot.randomBitCount) }
 
     /// The token of a saved value; nil for one that was sealed without.
@@ -115,7 +116,7 @@ package struct SealedBytes: Hashable, Sendable {
     }
 
     /// The number of the key file by which a saved value was sealed.
-    private var keyFileNumber: UInt64 {
+    var keyFileNumber: UInt64 {
         bytes.withUnsafeBytes {
             UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
         }

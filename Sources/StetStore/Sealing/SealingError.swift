@@ -23,8 +23,8 @@ public struct SealingError: Error, Hashable, Sendable {
         public static let erased = Code(rawValue: "erased")
         /// The key file by which the value was sealed is not open in this process.
         public static let keyFileNotOpen = Code(rawValue: "keyFileNotOpen")
-        /// The key file has no key of the owner, and has never had one: it is older than the store,
-        /// or another one.
+        /// The key file has no key of the owner, or not the version of it by which the value was
+        /// sealed: it is older than the store, another copy, or damaged.
         public static let keyMissing = Code(rawValue: "keyMissing")
         /// The key of the provider is not the one by which the key file was made.
         public static let wrongKey = Code(rawValue: "wrongKey")
@@ -71,10 +71,19 @@ extension SealingError {
         )
     }
 
-    package static func keyMissing(_ owner: ObjectID) -> SealingError {
+    static func keyMissing(_ owner: ObjectID) -> SealingError {
         SealingError(
             .keyMissing, message: "The key file has no key of object \(owner).",
-            advice: "It is older than the store: restore a later copy of the key file.")
+            advice: "It is older than the store, another one, or damaged: restore a later copy of"
+                + " the key file.")
+    }
+
+    static func versionMissing(_ owner: ObjectID) -> SealingError {
+        SealingError(
+            .keyMissing,
+            message: "The key file lacks the version of the key of object \(owner) by which the"
+                + " value was sealed.",
+            advice: "Another copy of the key file has made it: open the store with that copy.")
     }
 
     static let keyFileNotOpen = SealingError(

@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// The keys that are derived from one version of the key of an owner.
 struct SealingKey: Sendable {
-    /// The version, which counts from 0.
+    /// The version; see `KeyPlaces.nextVersion(of:)`.
     let version: UInt32
     /// The key of the values.
     let values: SymmetricKey

@@ -55,7 +55,9 @@ struct ShippedJournal {
     }
 
     private static func revision(_ digits: Substring) -> Revision? {
-        guard digits.utf8.count == digitCount, let number = UInt64(digits), number < .max else {
+        guard digits.utf8.count == digitCount, let number = UInt64(digits),
+            number <= Revision.last.number
+        else {
             return nil
         }
         return Revision(number)

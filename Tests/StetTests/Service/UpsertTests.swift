@@ -10,6 +10,16 @@ import Testing
     init(_ slug: String) { self.slug = slug }
 }
 
+private func quoted(_ text: String) -> String { "<\(text)>" }
+
+/// A name with a normaliser that changes its own results.
+@Model private final class Quote {
+    @Attribute(.normalized(by: quoted), .unique) var text: String
+    var count: Int = 0
+
+    init(_ text: String) { self.text = text }
+}
+
 /// Insert, or update what has the same unique value.
 @Suite struct UpsertTests {
     private let store: Store
@@ -46,6 +56,27 @@ import Testing
         first.slug = " b"
         #expect(try context.object(Topic.self, where: \.slug, is: "b ") === first)
         #expect(try context.save()?.changeCount == 1)
+    }
+
+    @Test func aNormaliserRunsOnceOnWhatIsLookedFor() throws {
+        let store = try Store.inMemory(for: Quote.self)
+        let context = store.context()
+        let first = try context.upsert(Quote.self, where: \.text, is: "a", inserting: Quote("a"))
+        #expect(try context.object(Quote.self, where: \.text, is: "a") === first)
+        try context.save()
+        #expect(first.text == "<a>")
+        first.count = 1
+        #expect(try context.object(Quote.self, where: \.text, is: "a") === first)
+        // The stored value is found, too.
+        #expect(try context.object(Quote.self, where: \.text, is: "<a>") === first)
+        #expect(try context.object(Quote.self, where: \.text, is: "b") == nil)
+        first.text = "b"
+        #expect(try context.object(Quote.self, where: \.text, is: "b") === first)
+        #expect(try context.object(Quote.self, where: \.text, is: "a") == nil)
+        let again = try context.upsert(Quote.self, where: \.text, is: "b", inserting: Quote("b"))
+        #expect(again === first)
+        #expect(try context.save()?.changeCount == 1)
+        #expect(first.text == "<b>")
     }
 
     @Test func anUpsertSeesWhatIsPending() throws {

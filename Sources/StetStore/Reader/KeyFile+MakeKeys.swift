@@ -1,17 +1,35 @@
+extension KeyFile {
+    /// Makes keys for the owners that have none, durably.
+    ///
+    /// - Throws: `SealingError`, among them `.keyMissing` when the store has values of one of them
+    ///   that this file has sealed: a copy of it has their key, and a second one would open none of
+    ///   them. Then it makes none.
+    /// - Complexity: for each owner without a key, a look-up in each model with sealed attributes;
+    ///   O(objects that refer to it) where none of them has a sealed value.
+    package func makeKeys(
+        for owners: Set<ObjectID>, unlessUsedIn reader: borrowing StoreReader
+    ) throws {
+        let missing = try ownersWithoutKey(among: owners)
+        for owner in missing.sorted()
+        where try SealedValueSearch(owner: owner, keyFile: number).finds(in: reader) {
+            throw SealingError.keyMissing(owner)
+        }
+        try makeKeys(for: missing)
+    }
+}
+
 /// The search for values that are sealed by the key of an object, as of the last commit: in itself
 /// and in the objects that refer to it.
 ///
-/// It does not find values of the past, nor those that an undo has left with an object to which
-/// theirs does not refer.
-package struct SealedValueSearch {
-    private let owner: ObjectID
-
-    package init(owner: ObjectID) { self.owner = owner }
+/// It finds neither values of the past nor those that an undo has left sealed by this object in
+/// objects that no longer refer to it.
+private struct SealedValueSearch {
+    let owner: ObjectID
+    /// The number of the key file.
+    let keyFile: UInt64
 
     /// Returns whether there are such values.
-    ///
-    /// - Complexity: O(objects that may have such values), until the first one that has.
-    package func finds(in reader: borrowing StoreReader) throws -> Bool {
+    func finds(in reader: borrowing StoreReader) throws -> Bool {
         let schema = reader.file.schema
         for (number, entity) in schema.entities.numbered where !entity.sealedSlots.isEmpty {
             if try finds(in: owner, number, entity, reader) { return true }
@@ -37,7 +55,8 @@ package struct SealedValueSearch {
         try reader.withRecord(ofEntity: number, object, asOf: .max) { record in
             let body = try RecordBody(record.body, of: entity)
             return try entity.sealedSlots.contains {
-                try body.sealedBytes($0)?.place?.owner == owner
+                guard let value = try body.sealedBytes($0) else { return false }
+                return value.place?.owner == owner && value.keyFileNumber == keyFile
             }
         } ?? false
     }
