@@ -276,8 +276,8 @@ extension StoreError {
         StoreError(
             .modelMismatch, path: path,
             message: "The store has none of the versions of the migration plan.",
-            advice: "Nothing was changed. If a later program has made it, use that one. Otherwise add the"
-                + " models that it has as a version, so that it is known which steps follow.")
+            advice: "Nothing was changed. If a later program has made it, use that one. Otherwise"
+                + " add its models as a version, so that it is known which steps follow.")
     }
 
     /// Returns the error for a store that others write to while it is migrated.
