@@ -34,7 +34,9 @@ extension ManagedContext {
         try core.checkUsable()
         let index = store.uniqueIndex(of: type, property, core.table(for: type).entity)
         let (value, slot) = (value._value, index.index.parts[0].slot)
-        let normalized = M._$description.normalized(value, slot: slot)
+        let description = M._$description
+        if !description.hasNormalizers(slot: slot) { return try object(property, value, index) }
+        let normalized = description.normalized(value, slot: slot)
         let found: M? = try object(property, normalized, index)
         if let found { return found }
         return normalized == value ? nil : try object(property, value, index)
@@ -46,9 +48,13 @@ extension ManagedContext {
         if value == .null { return nil }
         let table = core.table(for: M.self)
         let wanted = try index.index.key(of: [value])
+        let slot = index.index.parts[0].slot
+        let isNormalized = M._$description.hasNormalizers(slot: slot)
         func key(_ object: M) throws -> [UInt8] {
-            let value = core.pending.normalized(
-                property, of: object, slot: index.index.parts[0].slot)
+            let value =
+                isNormalized
+                ? core.pending.normalized(property, of: object, slot: slot)
+                : object._$snapshot[keyPath: property]._value
             return try index.index.key(of: [value])
         }
         func hasValue(_ object: M) throws -> Bool {

@@ -66,6 +66,8 @@ public final class _ModelDescription<M: Model>: Sendable {
         hasCustomNormalizers = all.contains { $0.normalizers.contains(.custom) }
     }
 
+    func hasNormalizers(slot: Slot) -> Bool { !normalizers[slot].isEmpty }
+
     /// Returns a value after its normalisers have run.
     func normalized(_ value: Value, slot: Slot) -> Value {
         normalizers[slot].reduce(value) { $1($0) }
