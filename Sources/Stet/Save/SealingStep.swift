@@ -56,10 +56,11 @@ struct SealingStep {
     private func makeKeys(_ keys: KeyFile) throws {
         // The store has no values of objects that are new.
         let isNew = Dictionary(grouping: values, by: \.place.owner).mapValues { $0[0].ownerIsNew }
-        try keys.makeKeys(for: isNew.keys.filter { isNew[$0] == true })
         let others = Set(isNew.keys.filter { isNew[$0] == false })
-        if others.isEmpty { return }
-        try core.reading { try keys.makeKeys(for: others, unlessUsedIn: $0) }
+        if !others.isEmpty {
+            try core.reading { try keys.makeKeys(for: others, unlessUsedIn: $0) }
+        }
+        try keys.makeKeys(for: isNew.keys.filter { isNew[$0] == true })
     }
 
     /// The refusals as violations.

@@ -12,6 +12,8 @@ extension KeyFile {
         let missing = try ownersWithoutKey(among: owners)
         for owner in missing.sorted()
         where try SealedValueSearch(owner: owner, keyFile: number).finds(in: reader) {
+            // Another process may have made the key, and saved the value, since the first look.
+            if try ownersWithoutKey(among: [owner]).isEmpty { continue }
             throw SealingError.keyMissing(owner)
         }
         try makeKeys(for: missing)

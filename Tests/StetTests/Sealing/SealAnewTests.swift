@@ -104,14 +104,7 @@ import Testing
     /// A revert moves bytes, and needs no key.
     @Test func whatARevertLeavesWithAnEarlierOwnerIsSealedByThePresentOne() async throws {
         let clinic = try await Clinic()
-        let (context, ada, visit) = try clinic.admit("Ada", "flu")
-        let (_, grace, other) = try clinic.admit("Grace", "cold")
-        try context.refresh()
-        visit.drugs = nil
-        let revision = try #require(try await context.save()).revision
-        visit.patient = try context.object(Client.self, id: grace.id)
-        try await context.save()
-        try await clinic.store.revert(revision, author: "doctor")
+        let (ada, visit, grace, other) = try await clinic.leaveBehind()
         #expect(try clinic.drugs(of: visit)?.place?.owner == ada.id)
 
         #expect(try await clinic.store.sealAnew(by: grace.id) == 1)
@@ -127,14 +120,7 @@ import Testing
 
     @Test func whatIsErasedStaysWithItsOwner() async throws {
         let clinic = try await Clinic()
-        let (context, ada, visit) = try clinic.admit("Ada", "flu")
-        let (_, grace, _) = try clinic.admit("Grace", "cold")
-        try context.refresh()
-        visit.drugs = nil
-        let revision = try #require(try await context.save()).revision
-        visit.patient = try context.object(Client.self, id: grace.id)
-        try await context.save()
-        try await clinic.store.revert(revision, author: "doctor")
+        let (ada, visit, grace, _) = try await clinic.leaveBehind()
         try clinic.destroyKey(of: ada.id)
         #expect(try await clinic.store.sealAnew(by: grace.id) == 0)
         #expect(try clinic.drugs(of: visit)?.place?.owner == ada.id)
@@ -142,6 +128,21 @@ import Testing
 }
 
 extension Clinic {
+    /// Leaves the first visit with the second patient, and its drugs sealed by the first one.
+    fileprivate func leaveBehind() async throws -> (
+        ada: Client, visit: Treatment, grace: Client, other: Treatment
+    ) {
+        let (context, ada, visit) = try admit("Ada", "flu")
+        let (_, grace, other) = try admit("Grace", "cold")
+        try context.refresh()
+        visit.drugs = nil
+        let revision = try #require(try await context.save()).revision
+        visit.patient = try context.object(Client.self, id: grace.id)
+        try await context.save()
+        try await store.revert(revision, author: "doctor")
+        return (ada, visit, grace, other)
+    }
+
     /// The stored bytes of the drugs of a treatment.
     fileprivate func drugs(of visit: Treatment) throws -> SealedBytes? {
         try store.object(Treatment.self, id: visit.id)?.drugs?.bytes
