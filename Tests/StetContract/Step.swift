@@ -12,6 +12,10 @@ indirect enum Step: Sendable {
     case secret(Label, Int?)
     /// Gives an object an array of embedded values.
     case parts(Label, [Part])
+    /// Gives an object an embedded value, as a whole or member by member.
+    case spot(Label, Spot, byMember: Bool)
+    /// Gives an object an optional embedded value, or changes the members of the one it has.
+    case pose(Label, Spot?, byMember: Bool)
     /// Gives an object another key, or destroys it.
     case rotateKey(Label)
     case destroyKey(Label)
@@ -53,7 +57,10 @@ indirect enum Step: Sendable {
 enum Failure: String, Sendable, CaseIterable { case willCommit, begin, put, full, commit }
 
 /// A value that can be redacted.
-enum Attribute: String, Sendable, CaseIterable { case name, number, key, file, secret, parts }
+enum Attribute: String, Sendable, CaseIterable {
+    case name, number, key, file, secret, parts
+    case row = "spot.row"
+}
 
 /// The end of an asynchronous save, apart from the outcome that the contract prescribes.
 enum FlightEnd: String, Sendable, CaseIterable {
@@ -71,6 +78,8 @@ enum Policy: String, Sendable, CaseIterable { case fail, storeWins, contextWins,
 struct Move: Sendable {
     let context: Int
     let step: Step
+    /// Selects the queries that are compared after the step.
+    let query: Int
 }
 
 extension Step {
@@ -86,6 +95,7 @@ extension Step {
                 && references.allSatisfy { $0.source == kind && hasKind($1, $0.target) }
         case .name(let label, _), .number(let label, _), .count(let label, _),
             .key(let label, _), .file(let label, _), .secret(let label, _), .parts(let label, _),
+            .spot(let label, _, _), .pose(let label, _, _),
             .delete(let label):
             return now.isAlive(label)
         case .refer(let relation, let source, let target):
@@ -120,6 +130,7 @@ extension Step {
         case .insert(let label, _, _, let references): [label] + references.values
         case .name(let label, _), .number(let label, _), .count(let label, _),
             .key(let label, _), .file(let label, _), .secret(let label, _), .parts(let label, _),
+            .spot(let label, _, _), .pose(let label, _, _),
             .delete(let label), .reinsert(let label), .rollBackObject(let label):
             [label]
         case .refer(_, let source, let target): [source] + (target.map { [$0] } ?? [])
@@ -148,6 +159,10 @@ extension Step: CustomStringConvertible {
         case .secret(let label, let number):
             return "\(label).secret = \(number.map(String.init) ?? "nil")"
         case .parts(let label, let parts): return "\(label).parts = \(parts)"
+        case .spot(let label, let spot, let byMember):
+            return "\(label).spot\(byMember ? " by member" : "") = \(spot)"
+        case .pose(let label, let pose, let byMember):
+            return "\(label).pose\(byMember ? " by member" : "") = \(pose?.description ?? "nil")"
         case .rotateKey(let label): return "rotate the key of \(label)"
         case .destroyKey(let label): return "destroy the key of \(label)"
         case .sealAnew(let label): return "seal the values of \(label) anew"

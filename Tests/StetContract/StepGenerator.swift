@@ -26,7 +26,8 @@ struct StepGenerator {
 
     mutating func move(_ scenes: [Scene]) -> Move {
         let context = below(scenes.count)
-        return Move(context: context, step: step(scenes[context], among: scenes.count))
+        let step = step(scenes[context], among: scenes.count)
+        return Move(context: context, step: step, query: below(60))
     }
 
     private mutating func step(_ scene: Scene, among count: Int) -> Step {
@@ -118,7 +119,7 @@ struct StepGenerator {
     mutating func edit(_ scene: Scene) -> Step {
         let world = scene.now
         let most = world.objects.count > 14 ? 4 : 1
-        switch below(46) {
+        switch below(52) {
         case 0...7: if chance(most) { return insertion(world) }
         case 8...10: return .number(any(world), below(12) == 0 ? 10 : below(10))
         case 11: return .name(any(world), names[below(names.count)])
@@ -137,6 +138,9 @@ struct StepGenerator {
         case 40...45:
             let label = popular(world)
             return .parts(label, changed(world.objects[label]?.parts ?? []))
+        case 46...48: return .spot(popular(world), spot(), byMember: chance(2))
+        case 49...51:
+            return .pose(popular(world), chance(3) ? nil : spot(), byMember: chance(2))
         case 26...28: return .count(any(world), by: [-4, -1, 1, 1, 2, 3][below(6)])
         default: break
         }
@@ -156,7 +160,11 @@ struct StepGenerator {
         return .place(list, owner, member, below(count + 1))
     }
 
-    private let names = ["a", " b", "c ", "a name that is too long"]
+    private mutating func spot() -> Spot {
+        Spot(row: chance(16) ? 10 : below(3), mark: chance(3) ? nil : names[below(3)])
+    }
+
+    private let names = ["a", " b", "c ", "a b", "b  c", "a name that is too long"]
     static let keys = ["k", "l", "m", "n"]
 
     private mutating func any(_ world: World) -> Label {
@@ -213,7 +221,7 @@ struct StepGenerator {
             references[relation] = pick(world.alive(relation.target))
         }
         nextLabel += 1
-        return .insert(nextLabel, kind, name: names[below(3)], references: references)
+        return .insert(nextLabel, kind, name: names[below(5)], references: references)
     }
 }
 

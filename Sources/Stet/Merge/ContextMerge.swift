@@ -61,7 +61,7 @@ struct ContextMerge {
             return applications.append { core.pending.rollBack(object) }
         }
         switch (policy.rule, sides.mine, theirs) {
-        case (_, nil, let theirs?) where try sides.isDerivedOnly():
+        case (_, nil, let theirs?) where try sides.hasNoChangeOfTheirs():
             try rebase(object, change, sides, theirs, staysDeleted: true)
         case (.storeWins, nil, _), (.storeWins, _, nil), (.custom, nil, nil),
             (.contextWins, nil, nil):

@@ -51,7 +51,7 @@ struct MergeSides {
     /// Returns whether the pending changes have no net effect.
     func hasNoChangeOfMine() throws -> Bool {
         guard let base, let mine else { return false }
-        return try mine == base || differInDerivedOnly(base, mine)
+        return try mine == base || isUnchanged(mine, since: base) { _ in false }
     }
 
     private func values(_ body: EncodedBody?) throws -> [Value]? {
@@ -162,37 +162,28 @@ struct MergeSides {
         }
     }
 
-    /// Returns whether one side has changed nothing but counters and derived attributes, which no
-    /// policy decides about.
+    /// Returns whether one side has changed nothing but counters, which no policy decides about.
     func isCounted() throws -> Bool {
-        guard let base, let mine, let theirs,
-            table.description.properties.contains(where: { $0.isCounter || $0.isDerived })
-        else { return false }
-        return try [mine, theirs].contains { try hasOnlyCounted($0, since: base) }
+        guard let base, let mine, let theirs else { return false }
+        return try [mine, theirs].contains { try isUnchanged($0, since: base, \.isCounter) }
     }
 
-    /// Returns whether the store has other values of derived attributes only.
-    func isDerivedOnly() throws -> Bool {
+    /// Returns whether the store has the values of the base, perhaps after changes there and back.
+    func hasNoChangeOfTheirs() throws -> Bool {
         guard let base, let theirs else { return false }
-        return try differInDerivedOnly(base, theirs)
+        return try isUnchanged(theirs, since: base) { _ in false }
     }
 
-    private func differInDerivedOnly(_ one: EncodedBody, _ other: EncodedBody) throws -> Bool {
-        if table.description.derivedSlots.isEmpty { return false }
-        let (before, after) = (
-            try one.values(of: table.description), try other.values(of: table.description)
-        )
-        return table.description.properties.slotted.allSatisfy { slot, property in
-            property.isDerived || before[slot] == after[slot]
-        }
-    }
-
-    private func hasOnlyCounted(_ side: EncodedBody, since base: EncodedBody) throws -> Bool {
+    /// Returns whether a side has the values of the base, apart from derived attributes, stamps of
+    /// updates, and some others.
+    private func isUnchanged(
+        _ side: EncodedBody, since base: EncodedBody, _ isIgnored: (Property) -> Bool
+    ) throws -> Bool {
         let entity = table.description
         return try base.read(as: entity) { base in
             try side.read(as: entity) { side in
                 try entity.properties.slotted.allSatisfy { slot, property in
-                    try property.isCounter || property.isDerived || property.stamp == .update
+                    try property.isDerived || property.stamp == .update || isIgnored(property)
                         || Cell.areEqual(base.cell(slot), side.cell(slot))
                 }
             }

@@ -54,13 +54,20 @@ struct JournalFold {
 
     /// Returns the values of all objects without counters and stamps.
     func cells(_ registry: Registry) -> [Label: [String: Value]] {
+        func cells(_ values: [String: Value]) -> [String: Value] {
+            values.filter { !["count", "stamp", "total"].contains($0.key) && $0.value != .null }
+                .mapValues(registry.withoutSeal)
+        }
+        return Dictionary(
+            uniqueKeysWithValues: values.map { (registry.label(of: $0), cells($1)) })
+    }
+
+    /// Returns the derived numbers that the commits have written.
+    func totals(_ registry: Registry) -> [Label: Int] {
         Dictionary(
-            uniqueKeysWithValues: values.map { id, values in
-                (
-                    registry.label(of: id),
-                    values.filter { !["count", "stamp"].contains($0.key) && $0.value != .null }
-                        .mapValues(registry.withoutSeal)
-                )
+            uniqueKeysWithValues: values.compactMap { id, values in
+                guard case .int(let total)? = values["total"] else { return nil }
+                return (registry.label(of: id), total)
             })
     }
 
@@ -121,8 +128,18 @@ extension World.Object {
         case ("secret", .data): secret = registry.secret(value)
         case ("number", .int(let number)): self.number = number
         case ("count", .int(let number)): count = number
+        case ("spot.row", .int(let row)): spot.row = row
+        case ("spot.mark", .string(let mark)): spot.mark = mark
+        case ("pose", _), ("pose.row", _), ("pose.mark", _): setPose(property, value)
         case ("stamp", .date(let date)): stamp = Int(date.timeIntervalSinceReferenceDate)
         default: break
         }
+    }
+    private mutating func setPose(_ property: String, _ value: Value) {
+        if value == .null { return }
+        var spot = pose ?? Spot()
+        if case .int(let row) = value { spot.row = row }
+        if case .string(let mark) = value { spot.mark = mark }
+        pose = spot
     }
 }

@@ -52,6 +52,8 @@ extension Scene {
             }
             switch (now.dead.contains(label), theirs.objects[label]) {
             case (true, nil): if policy == .fail { isPossible = false }
+            case (true, _?) where touched.unchanged.contains(label):
+                merged.dead.insert(label)
             case (true, _?):
                 if policy == .fail || policy == .theirs { isPossible = false }
                 if policy == .contextWins { merged.dead.insert(label) }
@@ -95,6 +97,11 @@ extension Scene {
         values.file = choose(\.file)
         values.secret = choose(\.secret)
         values.parts = mergedParts(base.parts, mine.parts, theirs.parts) ?? choose(\.parts)
+        values.spot = Spot(row: choose(\.spot.row), mark: choose(\.spot.mark))
+        values.pose = choose(\.pose)
+        if base.pose != nil, mine.pose != nil, theirs.pose != nil {
+            values.pose = Spot(row: choose(\.pose!.row), mark: choose(\.pose!.mark))
+        }
         values.number = choose(\.number)
         if mine.number != base.number, theirs.number != base.number, mine.number != theirs.number {
             values.number = policy.number(

@@ -30,7 +30,14 @@ extension World {
     mutating func normalize(since base: World) {
         for label in objects.keys where isAlive(label) {
             let name = objects[label]!.name
-            if name != base.objects[label]?.name { objects[label]?.name = name.trimmed }
+            let before = base.objects[label]
+            if name != before?.name { objects[label]?.name = name.trimmed }
+            if let mark = objects[label]!.spot.mark, mark != before?.spot.mark {
+                objects[label]?.spot.mark = mark.trimmed
+            }
+            if let mark = objects[label]!.pose?.mark, mark != before?.pose?.mark {
+                objects[label]?.pose?.mark = mark.trimmed
+            }
         }
     }
 
@@ -113,15 +120,9 @@ extension World {
             if object.name.count > 12 {
                 breaches.insert(Breach(code: 1660, object: label, property: "name"))
             }
-            if object.number > 9 {
-                breaches.insert(Breach(code: 1610, object: label, property: "number"))
-            }
-            if object.number < 0 {
-                breaches.insert(Breach(code: 1620, object: label, property: "number"))
-            }
-            if abs(object.count) > 9 {
-                let code = object.count > 9 ? 1610 : 1620
-                breaches.insert(Breach(code: code, object: label, property: "count"))
+            for (property, number) in object.numbers where !property.range.contains(number) {
+                let code = number > property.range.upperBound ? 1610 : 1620
+                breaches.insert(Breach(code: code, object: label, property: property.name))
             }
             if let claim = object.claim, claim != base.objects[label]?.claim,
                 objects.contains(where: {
@@ -138,6 +139,16 @@ extension World {
             }
         }
         return breaches
+    }
+}
+
+extension World.Object {
+    /// The numbers that have a range.
+    fileprivate var numbers: [(property: (name: String, range: ClosedRange<Int>), Int)] {
+        [
+            (("number", 0...9), number), (("count", -9...9), count),
+            (("spot.row", 0...9), spot.row), (("pose.row", 0...9), pose?.row ?? 0),
+        ]
     }
 }
 

@@ -13,6 +13,8 @@ struct Scene {
     var uncertain: Set<OwnedList> = []
     /// The pending state at the time of each snapshot.
     var snapshots: [Int: World] = [:]
+    /// The objects that edits have named since the last rollback, whether or not they changed them.
+    var named: Set<Label> = []
 
     /// True if nothing visible differs from the last saved state; positions may differ.
     var isUnchanged: Bool { now.visible == base.visible && now.dead.isEmpty }
@@ -22,10 +24,12 @@ struct Scene {
         now = base
         snapshots = [:]
         uncertain = []
+        named = []
     }
 
     /// Carries out an edit.
     mutating func apply(_ step: Step) {
+        named.formUnion(step.labels)
         switch step {
         case .insert(let label, let kind, let name, let references):
             now.objects[label] = World.Object(kind: kind, name: name)
@@ -38,6 +42,11 @@ struct Scene {
         case .key(let label, let key): now.objects[label]?.key = key
         case .file(let label, let number): now.objects[label]?.file = number
         case .parts(let label, let parts): now.objects[label]?.parts = parts
+        case .spot(let label, let spot, _): now.objects[label]?.spot = spot
+        case .pose(let label, let pose, let byMember):
+            if !byMember || now.objects[label]?.pose != nil && pose != nil {
+                now.objects[label]?.pose = pose
+            }
         case .secret(let label, let number):
             now.objects[label]?.secret = number.map { Secret(number: $0) }
         case .refer(let relation, let source, let target):
@@ -94,8 +103,10 @@ struct Scene {
 /// The objects that commits have changed.
 struct Touched {
     let all: Set<Label>
-    /// The objects of which more than counters differs in the end.
+    /// The objects of which more than counters and derived numbers differs in the end.
     let edited: Set<Label>
+    /// The objects of which nothing but derived numbers and stamps differs.
+    var unchanged: Set<Label> = []
 }
 
 /// The contents that a store must have, revision by revision.
@@ -136,6 +147,12 @@ struct RunReference {
             before[label] != after[label]
                 || !keys.areSame(old[label]?.secret, new[label]?.secret)
         }
-        return Touched(all: all, edited: edited)
+        let unchanged = all.filter { label in
+            guard !edited.contains(label), let one = old[label], var two = new[label]
+            else { return false }
+            two.secret = one.secret
+            return one.isSame(as: two)
+        }
+        return Touched(all: all, edited: edited, unchanged: unchanged)
     }
 }

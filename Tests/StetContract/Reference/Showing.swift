@@ -8,6 +8,7 @@ extension Stage {
     func shown() throws -> World {
         var world = World()
         var objects: [Label: any Thing] = [:]
+        totals = [:]
         for kind in Kind.allCases {
             for object in try fetch(kind.model) {
                 let label = registry.label(of: object)
@@ -64,6 +65,9 @@ extension Stage {
             file: object.file.map(Contents.number),
             secret: object.secret.map { registry.secret($0._value) }, number: object.number)
         values.parts = object.parts.map { Part(id: $0.id, size: $0.size, note: $0.note) }
+        values.spot = object.spot.spot
+        values.pose = object.pose?.spot
+        totals[registry.label(of: object)] = object.total
         values.count = object.count
         values.stamp = object.stamp.map { Int($0.timeIntervalSinceReferenceDate) }
         for relation in Relation.references where relation.source == kind {
@@ -167,7 +171,7 @@ extension World.Object: CustomStringConvertible {
         return "\(kind.rawValue)(\"\(name)\" key \(key ?? "nil") number \(number) "
             + "file \(file.map(String.init) ?? "nil") "
             + "secret \(secret.map(\.description) ?? "nil") "
-            + "parts \(parts) count \(count) stamp \(stamp.map(String.init) ?? "nil") "
+            + "spot \(spot) pose \(pose?.description ?? "nil") parts \(parts) count \(count) stamp \(stamp.map(String.init) ?? "nil") "
             + "\(references.joined(separator: " ")))"
     }
 }

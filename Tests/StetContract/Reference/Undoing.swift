@@ -121,6 +121,14 @@ struct Inverse {
         if let key = cell(\.key) { world.objects[label]?.key = key }
         if let file = cell(\.file) { world.objects[label]?.file = file }
         if let secret = cell(\.secret) { world.objects[label]?.secret = secret }
+        if let row = cell(\.spot.row) { world.objects[label]?.spot.row = row }
+        if let mark = cell(\.spot.mark) { world.objects[label]?.spot.mark = mark }
+        if before.pose != nil, after.pose != nil, now.pose != nil {
+            if let row = cell(\.pose!.row) { world.objects[label]?.pose?.row = row }
+            if let mark = cell(\.pose!.mark) { world.objects[label]?.pose?.mark = mark }
+        } else if let pose = cell(\.pose) {
+            world.objects[label]?.pose = pose
+        }
         let merge = PartMerge(
             after.parts, mine: before.parts, theirs: now.parts, favorsMine: false)
         if let merge, !merge.isContested {
@@ -174,6 +182,10 @@ extension World {
             if one.file != two.file { cells.insert("\(label).file") }
             if one.secret != two.secret { cells.insert("\(label).secret") }
             if one.parts != two.parts { cells.insert("\(label).parts") }
+            if one.spot.row != two.spot.row { cells.insert("\(label).spot.row") }
+            if one.spot.mark != two.spot.mark { cells.insert("\(label).spot.mark") }
+            if one.pose?.row != two.pose?.row { cells.insert("\(label).pose.row") }
+            if one.pose?.mark != two.pose?.mark { cells.insert("\(label).pose.mark") }
             if one.number != two.number { cells.insert("\(label).number") }
             if one.count != two.count { cells.insert("\(label).count") }
             for relation in Relation.references

@@ -23,6 +23,8 @@ struct World: Equatable {
         var file: Int?
         var secret: Secret?
         var parts: [Part] = []
+        var spot = Spot()
+        var pose: Spot?
         var number = 0
         /// The sum of all increments.
         var count = 0

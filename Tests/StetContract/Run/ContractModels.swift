@@ -11,6 +11,10 @@ protocol Thing: Model, Deletable {
     var file: LargeData? { get set }
     var secret: Sealed<Int>? { get set }
     var parts: [Piece] { get set }
+    var spot: Place { get set }
+    var pose: Place? { get set }
+    /// A number that is derived from others, see `World.total(of:)`.
+    var total: Int { get }
     init(name: String)
 }
 
@@ -19,6 +23,18 @@ protocol Thing: Model, Deletable {
     var id: Int
     var size: Int
     var note: Int?
+}
+
+/// The value that a `Spot` describes.
+@Embedded struct Place: Hashable {
+    @Attribute(.range(0...9)) var row: Int = 0
+    @Attribute(.trimmed, .searchable) var mark: String?
+}
+
+extension Place {
+    init(_ spot: Spot) { self.init(row: spot.row, mark: spot.mark) }
+
+    var spot: Spot { Spot(row: row, mark: mark) }
 }
 
 extension Part {
@@ -35,7 +51,7 @@ extension Part {
 
 /// The owner of lists of every kind.
 @Model final class Box: Thing {
-    @Attribute(.trimmed, .length(0...12)) var name: String
+    @Attribute(.trimmed, .length(0...12), .searchable) var name: String
     @Attribute(.unique) var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
@@ -43,6 +59,9 @@ extension Part {
     var file: LargeData?
     var secret: Sealed<Int>?
     var parts: [Piece] = []
+    var spot: Place = Place()
+    var pose: Place?
+    @Derived var total: Int { number + (boss?.number ?? 0) }
     @Relationship(deleteRule: .cascade, inverse: \Item.box) var items: ToMany<Item>
     @Relationship(.count(...2), deleteRule: .deny, inverse: \Item.guarded) var guards: ToMany<Item>
     @Relationship(inverse: \Item.shelf) var shelf: OrderedToMany<Item>
@@ -58,7 +77,7 @@ extension Part {
 }
 
 @Model final class Item: Thing {
-    @Attribute(.trimmed, .length(0...12)) var name: String
+    @Attribute(.trimmed, .length(0...12), .searchable) var name: String
     @Attribute(.unique) var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
@@ -66,6 +85,9 @@ extension Part {
     var file: LargeData?
     @Attribute(.sealed(by: \.box)) var secret: Sealed<Int>?
     var parts: [Piece] = []
+    var spot: Place = Place()
+    var pose: Place?
+    @Attribute(.indexed) @Derived var total: Int { box?.boss?.number ?? number }
     var box: Box?
     var guarded: Box?
     var shelf: Box?
@@ -81,7 +103,7 @@ extension Part {
 @Model final class Tag: Thing {
     #Unique<Tag>(\.key, where: { $0.number < 5 })
     #Index<Tag>(\.count, \.name, where: { $0.count > 0 || $0.key != nil })
-    @Attribute(.trimmed, .length(0...12)) var name: String
+    @Attribute(.trimmed, .length(0...12), .searchable) var name: String
     var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
@@ -89,6 +111,9 @@ extension Part {
     var file: LargeData?
     var secret: Sealed<Int>?
     var parts: [Piece] = []
+    var spot: Place = Place()
+    var pose: Place?
+    @Attribute(.indexed) @Derived var total: Int { number + (pose?.row ?? 0) }
     var items: ToMany<Item>
     var course: ToMany<Item>
     @Relationship(deleteRule: .deny) var holders: ToMany<Item>
@@ -97,7 +122,7 @@ extension Part {
 }
 
 @Model final class Leaf: Thing {
-    @Attribute(.trimmed, .length(0...12)) var name: String
+    @Attribute(.trimmed, .length(0...12), .searchable, .indexed(.substring)) var name: String
     @Attribute(.unique) var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
@@ -105,6 +130,9 @@ extension Part {
     var file: LargeData?
     var secret: Sealed<Int>?
     var parts: [Piece] = []
+    var spot: Place = Place()
+    var pose: Place?
+    @Attribute(.indexed) @Derived var total: Int { (stack?.spot.row ?? -1) + number }
     var box: Box?
     var stack: Box?
 

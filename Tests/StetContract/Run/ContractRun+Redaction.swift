@@ -19,6 +19,7 @@ extension World.Object {
         case .file: file.map(String.init)
         case .secret: secret.map { "\($0)" }
         case .parts: "\(parts)"
+        case .row: "\(spot.row)"
         }
     }
 }
@@ -83,16 +84,20 @@ extension ContractRun {
         switch type {
         case is Box.Type:
             try request(
-                Box.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret, \.parts])
+                Box.self, id, attribute,
+                [\.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row])
         case is Item.Type:
             try request(
-                Item.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret, \.parts])
+                Item.self, id, attribute,
+                [\.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row])
         case is Tag.Type:
             try request(
-                Tag.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret, \.parts])
+                Tag.self, id, attribute,
+                [\.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row])
         default:
             try request(
-                Leaf.self, id, attribute, [\.name, \.number, \.key, \.file, \.secret, \.parts])
+                Leaf.self, id, attribute,
+                [\.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row])
         }
     }
 

@@ -20,6 +20,9 @@ import StetTestSupport
     /// The number of times that each outcome of a save occurred.
     private(set) var counts: [String: Int] = [:]
 
+    /// Selects the queries that are compared.
+    private(set) var query = 0
+
     let keys: KeyFile
 
     init(contexts: Int) async throws {
@@ -60,6 +63,7 @@ import StetTestSupport
     /// Carries out a step, and compares everything that is visible.
     func perform(_ move: Move) async throws {
         guard move.step.applies(to: scenes[move.context], reference) else { return }
+        query = move.query
         if case .flight(let later, let end, let keepsPending) = move.step {
             try await fly(move.context, later, end, keepsPending)
         } else if case .sealAnew(let label) = move.step {
@@ -153,6 +157,7 @@ import StetTestSupport
         if let text = seen.difference(from: expected, ignoring: scene.uncertain) {
             throw Difference("context \(index) shows\n  \(text)")
         }
+        try compareQueries(index)
         adoptOrder(index, shown)
         let context = stages[index].context
         if !scenes[index].isUnchanged, !context.hasChanges {
@@ -198,6 +203,7 @@ import StetTestSupport
         }
         let changes = commit.changeSet
         try fold.add(changes)
+        try compareTotals(fold.totals(registry), fold.world(registry), "the journal")
         reference.cells.append(fold.cells(registry))
         return Set(
             changes.changes.filter { $0.kind != .update || !$0.properties.isEmpty }
@@ -220,6 +226,7 @@ import StetTestSupport
         if let text = try fresh.shown().difference(from: world.visible) {
             throw Difference("a fresh context shows\n  \(text)")
         }
+        try compareTotals(fresh.totals, world.visible, "a fresh context")
     }
 
     /// Adds a commit to the reference, and compares it with the possible outcomes.
@@ -232,9 +239,11 @@ import StetTestSupport
         var difference: String?
         for (world, uncertain) in possible where found == nil {
             var world = world
-            for label in touched where world.objects[label] != nil {
-                world.objects[label]?.stamp = time
+            // A derived number is no edit of the object.
+            let stamped = commit.changeSet.changes.filter { change in
+                change.properties.contains { $0.name != "total" }
             }
+            for change in stamped { world.objects[registry.label(of: change.id)]?.stamp = time }
             if let text = folded.visible.difference(from: world.visible, ignoring: uncertain) {
                 difference = difference ?? text
                 continue

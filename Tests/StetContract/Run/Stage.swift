@@ -69,6 +69,8 @@ struct Thrown: Error {}
     var snapshots: [Int: ManagedContext.Snapshot] = [:]
     /// The members of the lists at targets, collected while everything is read.
     var others: [List: [Label: Set<Label>]] = [:]
+    /// The derived numbers of the objects that were read last.
+    var totals: [Label: Int] = [:]
 
     init(
         _ store: Store, _ registry: Registry, author: String, contents: [LargeData] = []
@@ -117,6 +119,10 @@ struct Thrown: Error {}
         case .file(let label, let number): try setFile(try object(label), number)
         case .secret(let label, let number): try setSecret(try object(label), number)
         case .parts(let label, let parts): try setParts(try object(label), parts)
+        case .spot(let label, let spot, let byMember):
+            try setSpot(try object(label), spot, byMember)
+        case .pose(let label, let pose, let byMember):
+            try setPose(try object(label), pose, byMember)
         case .refer(let relation, let source, let target):
             ReferenceAccess.all[relation]!.set(try object(source), try target.map(object))
         case .append(let list, let owner, let member):
@@ -150,6 +156,17 @@ struct Thrown: Error {}
     }
     private func setParts(_ object: some Thing, _ parts: [Part]) throws {
         object.parts = parts.map { Piece(id: $0.id, size: $0.size, note: $0.note) }
+    }
+    private func setSpot(_ object: some Thing, _ spot: Spot, _ byMember: Bool) throws {
+        if !byMember { return object.spot = Place(spot) }
+        object.spot.row = spot.row
+        object.spot.mark = spot.mark
+    }
+    private func setPose(_ object: some Thing, _ pose: Spot?, _ byMember: Bool) throws {
+        if !byMember { return object.pose = pose.map(Place.init) }
+        guard let pose else { return }
+        object.pose?.row = pose.row
+        object.pose?.mark = pose.mark
     }
     private func delete(_ object: some Thing) throws { context.delete(object) }
 

@@ -37,6 +37,21 @@ import Testing
         }
     }
 
+    @Test func whatOthersChangedThereAndBackIsInNoConflict() throws {
+        for policy in [MergePolicy.mergeStoreWins, .mergeContextWins, .fail, .custom { $0.mine }] {
+            for isDeleted in [true, false] {
+                let both = try TwoContexts(policy)
+                for title in ["theirs", "Macros"] {
+                    both.theirs.title = title
+                    try both.other.save()
+                }
+                if isDeleted { both.context.delete(both.mine) } else { both.mine.rating = 4 }
+                try both.context.save()
+                #expect(try both.stored()?.rating == (isDeleted ? nil : 4))
+            }
+        }
+    }
+
     @Test func aRevivedObjectIsDeletedAgainByARollback() throws {
         let both = try TwoContexts(.mergeContextWins)
         both.other.delete(both.theirs)
