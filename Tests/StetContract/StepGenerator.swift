@@ -119,11 +119,9 @@ struct StepGenerator {
     mutating func edit(_ scene: Scene) -> Step {
         let world = scene.now
         let most = world.objects.count > 14 ? 4 : 1
-        switch below(52) {
+        let choice = below(52)
+        switch choice {
         case 0...7: if chance(most) { return insertion(world) }
-        case 8...10: return .number(any(world), below(12) == 0 ? 10 : below(10))
-        case 11: return .name(any(world), names[below(names.count)])
-        case 12, 13: return .key(any(world), chance(3) ? nil : Self.keys[below(Self.keys.count)])
         case 14...17: return .delete(chance(2) ? edited(scene) : any(world))
         case 18:
             return pick(world.dead.sorted()).map { .reinsert($0) } ?? .delete(any(world))
@@ -133,16 +131,7 @@ struct StepGenerator {
             return .refer(
                 relation, one(relation.source, world),
                 chance(4) ? nil : one(relation.target, world))
-        case 29, 30: return .file(any(world), chance(4) ? nil : below(Contents.all.count))
-        case 31...34: return .secret(popular(world), chance(4) ? nil : below(3))
-        case 40...45:
-            let label = popular(world)
-            return .parts(label, changed(world.objects[label]?.parts ?? []))
-        case 46...48: return .spot(popular(world), spot(), byMember: chance(2))
-        case 49...51:
-            return .pose(popular(world), chance(3) ? nil : spot(), byMember: chance(2))
-        case 26...28: return .count(any(world), by: [-4, -1, 1, 1, 2, 3][below(6)])
-        default: break
+        default: if let edit = valueEdit(choice, world) { return edit }
         }
         let list = pick(List.all)!
         let (owner, member) = (one(list.owner, world), one(list.member, world))
@@ -158,6 +147,25 @@ struct StepGenerator {
         }
         if count > 1, chance(2) { return .move(list, owner, below(count), below(count)) }
         return .place(list, owner, member, below(count + 1))
+    }
+
+    /// Returns an edit of a value; nil for an edit of a relationship.
+    private mutating func valueEdit(_ choice: Int, _ world: World) -> Step? {
+        switch choice {
+        case 8...10: return .number(any(world), below(12) == 0 ? 10 : below(10))
+        case 11: return .name(any(world), names[below(names.count)])
+        case 12, 13: return .key(any(world), chance(3) ? nil : Self.keys[below(Self.keys.count)])
+        case 26...28: return .count(any(world), by: [-4, -1, 1, 1, 2, 3][below(6)])
+        case 29, 30: return .file(any(world), chance(4) ? nil : below(Contents.all.count))
+        case 31...34: return .secret(popular(world), chance(4) ? nil : below(3))
+        case 40...45:
+            let label = popular(world)
+            return .parts(label, changed(world.objects[label]?.parts ?? []))
+        case 46...48: return .spot(popular(world), spot(), byMember: chance(2))
+        case 49...51:
+            return .pose(popular(world), chance(3) ? nil : spot(), byMember: chance(2))
+        default: return nil
+        }
     }
 
     private mutating func spot() -> Spot {

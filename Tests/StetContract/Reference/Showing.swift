@@ -171,7 +171,8 @@ extension World.Object: CustomStringConvertible {
         return "\(kind.rawValue)(\"\(name)\" key \(key ?? "nil") number \(number) "
             + "file \(file.map(String.init) ?? "nil") "
             + "secret \(secret.map(\.description) ?? "nil") "
-            + "spot \(spot) pose \(pose?.description ?? "nil") parts \(parts) count \(count) stamp \(stamp.map(String.init) ?? "nil") "
+            + "spot \(spot) pose \(pose?.description ?? "nil") "
+            + "parts \(parts) count \(count) stamp \(stamp.map(String.init) ?? "nil") "
             + "\(references.joined(separator: " ")))"
     }
 }
