@@ -9,7 +9,7 @@ extension SchemaComparison {
         let former = formerSlots(old, new)
         let match = PresenceMatch(old, new, former) { defaultValue(of: $0, new) == .bool(true) }
         let slots = match.slots
-        problems += match.problems
+        problems += match.problems + embeddingProblems(old, new, slots)
         var defaults: [Value] = []
         for (slot, former) in slots.slotted {
             let value = match.defaults[slot] ?? former.map { compare(old, $0, new, slot) }
@@ -180,5 +180,50 @@ extension SchemaComparison {
                 ? property.type.placeholder : nil
         }
         return value == .null && !mayBeMissing ? nil : value
+    }
+}
+
+// MARK: - Attributes that become embedded values of the same name, and the other way round
+
+extension SchemaComparison {
+    /// Returns the reasons why names of attributes can't become names of embedded values: without
+    /// code, all values would be lost.
+    ///
+    /// - Parameters:
+    ///   - old: the entity of the store.
+    ///   - new: the declared entity.
+    ///   - slots: for each declared property, the slot of the store that it has its values from.
+    /// - Returns: a reason for each such name of which values would be lost.
+    func embeddingProblems(_ old: Entity, _ new: Entity, _ slots: [Slot?]) -> [String] {
+        if origins.allowsPlaceholders { return [] }
+        var forms: [Substring: String] = [:]
+        for slot in new.properties.slots { forms[new.root(of: slot)] = new.form(at: slot) }
+        var problems: [String] = []
+        for slot in old.properties.slots where !slots.contains(slot) {
+            let (root, former) = (old.root(of: slot), old.form(at: slot))
+            guard let form = forms[root], old.isEmbedded(slot) != (form == Entity.embeddedForm)
+            else { continue }
+            problems.append(
+                "\(new.name).\(root) is \(former) in the store and \(form) in the model")
+            forms[root] = nil
+        }
+        return problems
+    }
+}
+
+extension Entity {
+    fileprivate static let embeddedForm = "an embedded value"
+
+    /// Returns the name of a property, or of the embedded value that it is a member of.
+    fileprivate func root(of slot: Slot) -> Substring {
+        properties[slot].name.prefix { $0 != "." }
+    }
+
+    fileprivate func isEmbedded(_ slot: Slot) -> Bool {
+        isPresence(slot) || properties[slot].name.contains(".")
+    }
+
+    fileprivate func form(at slot: Slot) -> String {
+        isEmbedded(slot) ? Self.embeddedForm : properties[slot].typeDescription
     }
 }

@@ -279,20 +279,47 @@ private enum Flagged {
             ])
     }
 
-    @Test func aBoolOfTheSameNameIsAnotherProperty() throws {
-        let first = try Store.open(at: path, for: Flagged.Person.self)
-        try first.edit { context in
+    private func makeFlagged() throws {
+        let store = try Store.open(at: path, for: Flagged.Person.self)
+        defer { store.close() }
+        try store.edit { context in
             let person = Flagged.Person("Ann")
             person.address = false
             context.insert(person)
         }
-        first.close()
-        let store = try Store.open(at: path, for: Sometimes.Person.self)
-        #expect(try store.fetch(Sometimes.Person.self).all().map(\.address) == [nil])
+    }
+
+    @Test func anAttributeOfTheSameNameIsRefused() throws {
+        try makeFlagged()
+        for model in [Always.Person.self, Sometimes.Person.self] as [any Model.Type] {
+            let plan = try Store.plan(at: path, for: [model])
+            #expect(
+                plan.problems.first
+                    == "Person.address is bool? in the store and an embedded value in the model")
+        }
+        #expect(throws: StoreError.self) { try Store.open(at: path, for: Sometimes.Person.self) }
+    }
+
+    @Test func anAttributeInPlaceOfAValueIsRefused() throws {
+        try makeAlways()
+        let problems = ["Person.address is an embedded value in the store and bool? in the model"]
+        #expect(try Store.plan(at: path, for: Answered.Person.self).problems == problems)
+        try Store.open(at: path, for: Sometimes.Person.self).close()
+        #expect(try Store.plan(at: path, for: Answered.Person.self).problems == problems)
+    }
+
+    @Test func codeMakesAnAttributeAValueOfTheSameName() throws {
+        try makeFlagged()
+        let plan = MigrationPlan(
+            .version(Flagged.Person.self),
+            .version(Sometimes.Person.self) { step in
+                try step.forEach(Flagged.Person.self, Sometimes.Person.self) { old, new in
+                    new.address = Sometimes.Address(city: "\(old.address ?? true)")
+                }
+            })
+        let store = try Store.open(at: path, migrating: plan)
+        let people = try store.fetch(Sometimes.Person.self).all()
+        #expect(people.map(\.address) == [Sometimes.Address(city: "false")])
         try check(store)
-        store.close()
-        let last = try Store.open(at: path, for: Answered.Person.self)
-        #expect(try last.fetch(Answered.Person.self).all().map(\.address) == [nil])
-        try check(last)
     }
 }
