@@ -28,7 +28,7 @@ public struct MergePolicy: Sendable {
     }
 
     /// Makes any change of others to an object with pending changes a `ConflictError`, unless one
-    /// side has changed only counters.
+    /// side has changed only counters, or the others have changed it back.
     public static let fail = MergePolicy(.fail)
 
     /// Keeps the stored value of a contested property.

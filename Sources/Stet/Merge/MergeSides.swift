@@ -165,17 +165,20 @@ struct MergeSides {
     /// Returns whether one side has changed nothing but counters, which no policy decides about.
     func isCounted() throws -> Bool {
         guard let base, let mine, let theirs else { return false }
-        return try [mine, theirs].contains { try isUnchanged($0, since: base, \.isCounter) }
+        return try [mine, theirs].contains { side in
+            try isUnchanged(side, since: base) { $0.isCounter || $0.stamp == .update }
+        }
     }
 
-    /// Returns whether the store has the values of the base, perhaps after changes there and back.
+    /// Returns whether the store has the values of the base, apart from derived attributes and
+    /// stamps of updates, perhaps after changes there and back.
     func hasNoChangeOfTheirs() throws -> Bool {
         guard let base, let theirs else { return false }
-        return try isUnchanged(theirs, since: base) { _ in false }
+        return try isUnchanged(theirs, since: base) { $0.stamp == .update }
     }
 
-    /// Returns whether a side has the values of the base, apart from derived attributes, stamps of
-    /// updates, and some others.
+    /// Returns whether a side has the values of the base, apart from derived attributes and those
+    /// that are to be ignored.
     private func isUnchanged(
         _ side: EncodedBody, since base: EncodedBody, _ isIgnored: (Property) -> Bool
     ) throws -> Bool {
@@ -183,7 +186,7 @@ struct MergeSides {
         return try base.read(as: entity) { base in
             try side.read(as: entity) { side in
                 try entity.properties.slotted.allSatisfy { slot, property in
-                    try property.isDerived || property.stamp == .update || isIgnored(property)
+                    try property.isDerived || isIgnored(property)
                         || Cell.areEqual(base.cell(slot), side.cell(slot))
                 }
             }
