@@ -80,9 +80,9 @@ extension ContractRun {
         scenes[index] = before.sent(positions, time)
         stages[index].snapshots = [:]
         let sent = scenes[index].base
-        try compare(index)
         isFlying = true
         defer { isFlying = false }
+        try compare(index)
         // An overtaken object with later edits shows its old values, and is merged with the next
         // save. That state of two revisions is not modelled.
         let overtaken = reference.touched(since: before.revision, scenes[index].keys)
