@@ -39,7 +39,7 @@ extension Entity {
         indexes.lazy.map(\.parts[0].slot).first { slot in
             let property = properties[slot]
             return property.type == .string && !property.isOptional && !property.isHidden
-                && indexes.contains { $0.isUnique(in: slot) }
+                && indexes.contains { $0.isUnique(in: [slot]) }
         }
     }
 }

@@ -12,68 +12,6 @@ extension ManagedContext {
         return object?.isDeleted ?? true ? nil : object
     }
 
-    /// Returns the object with a value of a unique property; nil when there is none, and for a nil
-    /// value.
-    ///
-    /// The value is looked for as a save would normalise it, and then as it is: where the property
-    /// is `.trimmed`, " a " finds the object with "a". Pending changes are taken into account;
-    /// deleted objects are left out.
-    ///
-    /// ```swift
-    /// let notebook = try context.object(Notebook.self, where: \.name, is: "Swift")
-    /// ```
-    ///
-    /// - Precondition: the property is `.unique`.
-    /// - Throws: `StoreError`; the error of an earlier read inside an accessor.
-    /// - Complexity: O(edits since the last look-up by this property + changes in the store since
-    ///   this context's revision), and a few reads. The first look-up, and one after a save, an
-    ///   undo, a rollback or a restored snapshot, looks at all pending changes.
-    public func object<M: Model, T: StoredValue>(
-        _ type: M.Type, where property: KeyPath<M.Snapshot, T>, is value: T
-    ) throws -> M? {
-        try core.checkUsable()
-        let index = store.uniqueIndex(of: type, property, core.table(for: type).entity)
-        let (value, slot) = (value._value, index.index.parts[0].slot)
-        let description = M._$description
-        if !description.hasNormalizers(slot: slot) { return try object(property, value, index) }
-        let normalized = description.normalized(value, slot: slot)
-        let found: M? = try object(property, normalized, index)
-        if let found { return found }
-        return normalized == value ? nil : try object(property, value, index)
-    }
-
-    private func object<M: Model, T: StoredValue>(
-        _ property: KeyPath<M.Snapshot, T>, _ value: Value, _ index: NumberedIndex
-    ) throws -> M? {
-        if value == .null { return nil }
-        let table = core.table(for: M.self)
-        let wanted = try index.index.key(of: [value])
-        let slot = index.index.parts[0].slot
-        let isNormalized = M._$description.hasNormalizers(slot: slot)
-        func key(_ object: M) throws -> [UInt8] {
-            let value =
-                isNormalized
-                ? core.pending.normalized(property, of: object, slot: slot)
-                : object._$snapshot[keyPath: property]._value
-            return try index.index.key(of: [value])
-        }
-        func hasValue(_ object: M) throws -> Bool {
-            try !object.isDeleted && key(object) == wanted
-        }
-        for id in try core.pending.candidates(at: wanted, in: index, as: M.self, key: key) {
-            // A live object may have a different value by now.
-            if let object = table.object(id, as: M.self), try hasValue(object) { return object }
-        }
-        let ids = try store.file.read { reader in
-            try reader.objects(of: index, with: [value], asOf: revision)
-        }
-        for id in ids {
-            // A live object may have a different value by now.
-            if let object = try table.load(id, as: M.self), try hasValue(object) { return object }
-        }
-        return nil
-    }
-
     /// Returns all objects of a model as `fetch(type).all()` does, without a query: stored objects
     /// in ascending order of id, then unsaved ones in the order of insertion.
     func objects<M: Model>(of type: M.Type) throws -> [M] {

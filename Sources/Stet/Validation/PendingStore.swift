@@ -54,20 +54,26 @@ public final class PendingStore {
         }
     }
 
-    /// Returns the object with a value of a unique property; nil when there will be none, and for a
-    /// nil value.
+    /// Returns the object with a unique value, or with the values of a compound unique index; nil
+    /// when there will be none, and for a nil value.
     ///
-    /// - Precondition: the property is `.unique`.
+    /// - Precondition: the property is `.unique`, or the properties are those of a `#Unique`
+    ///   without condition.
     /// - Complexity: a few reads, and O(changes in the store since the context's revision); the
     ///   first call for a property also reads the changes.
-    public func object<M: Model, T: StoredValue>(
-        _ type: M.Type, where property: KeyPath<M.Snapshot, T>, is value: T
+    public func object<M: Model, T: StoredValue, each Other: StoredValue>(
+        _ type: M.Type, where property: KeyPath<M.Snapshot, T>,
+        _ otherProperties: repeat KeyPath<M.Snapshot, each Other>, is value: T,
+        _ otherValues: repeat each Other
     ) -> M.Snapshot? {
         let entity = number(of: type)
-        let index = store.uniqueIndex(of: type, property, entity)
+        let fields = UniqueField<M>.all(
+            property, repeat each otherProperties, are: value, repeat each otherValues)
+        let values = UniqueValues(fields, in: store.file.schema, entity)
         let found = reading(nil) { state in
-            try state.object(of: index, with: [value._value], pending: values(in: index))
-                .map { try M._$decode($0.id, $0.body) }
+            try state.object(
+                of: values.index, with: values.wanted, pending: self.values(in: values.index)
+            ).map { try M._$decode($0.id, $0.body) }
         }
         if let found {
             lookups.note(entity: entity, found.id)
@@ -133,21 +139,5 @@ public final class PendingStore {
             if failure == nil { failure = error }
             return failed
         }
-    }
-}
-
-extension Store {
-    /// Returns the index of a property whose values are unique.
-    ///
-    /// - Precondition: there is one.
-    func uniqueIndex<M: Model, T: StoredValue>(
-        of type: M.Type, _ property: KeyPath<M.Snapshot, T>, _ entity: EntityNumber
-    ) -> NumberedIndex {
-        guard let slot = M._$description.slot(of: property),
-            let index = file.schema.uniqueIndex(of: slot, ofEntity: entity)
-        else {
-            trap("object(_:where:is:) needs a property that is '.unique'")
-        }
-        return index
     }
 }

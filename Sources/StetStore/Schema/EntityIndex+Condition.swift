@@ -13,9 +13,10 @@ extension EntityIndex {
     /// True when the index contains all objects.
     package var isWhole: Bool { condition == nil }
 
-    /// Returns whether no two objects may have equal values of a property.
-    package func isUnique(in slot: Slot) -> Bool {
-        isUnique && isWhole && parts.count == 1 && parts[0].slot == slot
+    /// Returns whether no two objects may have equal values of some properties together.
+    package func isUnique(in slots: [Slot]) -> Bool {
+        isUnique && isWhole && parts.count == slots.count
+            && parts.allSatisfy { slots.contains($0.slot) }
     }
 
     /// The properties that the condition reads.

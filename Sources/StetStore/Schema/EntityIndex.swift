@@ -242,10 +242,10 @@ extension Schema {
         indexesByEntity.element(at: entity.index) ?? []
     }
 
-    /// Returns the index that makes the values of a property unique, in all objects of the entity;
-    /// nil when there is none.
-    package func uniqueIndex(of slot: Slot, ofEntity entity: EntityNumber) -> NumberedIndex? {
-        indexes(ofEntity: entity).first { $0.index.isUnique(in: slot) }
+    /// Returns the index that makes the values of some properties together unique, in all objects
+    /// of the entity; nil when there is none.
+    package func uniqueIndex(of slots: [Slot], ofEntity entity: EntityNumber) -> NumberedIndex? {
+        indexes(ofEntity: entity).first { $0.index.isUnique(in: slots) }
     }
 
     /// Returns the index of the words of an entity's texts; nil when none of them is searchable.
