@@ -1,6 +1,8 @@
 /// One operation on a context; it has no effect if the objects that it names do not exist.
 indirect enum Step: Sendable {
     case insert(Label, Kind, name: String, references: [Relation: Label])
+    /// Finds the object of a kind with a key, or inserts one, and names it.
+    case upsert(Label, Kind, key: String, name: String)
     case name(Label, String)
     case number(Label, Int)
     /// Increments a counter.
@@ -60,6 +62,13 @@ enum Failure: String, Sendable, CaseIterable { case willCommit, begin, put, full
 enum Attribute: String, Sendable, CaseIterable {
     case name, number, key, file, secret, parts
     case row = "spot.row"
+    /// An optional embedded value as a whole, and its members.
+    case pose
+    case poseRow = "pose.row"
+    case poseMark = "pose.mark"
+
+    /// The attributes that a redaction names.
+    var members: [Attribute] { self == .pose ? [.poseRow, .poseMark] : [self] }
 }
 
 /// The end of an asynchronous save, apart from the outcome that the contract prescribes.
@@ -93,6 +102,7 @@ extension Step {
         case .insert(let label, let kind, _, let references):
             return !run.known.contains(label)
                 && references.allSatisfy { $0.source == kind && hasKind($1, $0.target) }
+        case .upsert(let label, _, _, _): return !run.known.contains(label)
         case .name(let label, _), .number(let label, _), .count(let label, _),
             .key(let label, _), .file(let label, _), .secret(let label, _), .parts(let label, _),
             .spot(let label, _, _), .pose(let label, _, _),
@@ -124,9 +134,10 @@ extension Step {
 }
 
 extension Step {
-    /// The objects that an edit names.
-    var labels: [Label] {
+    /// Returns the objects that an edit names, or may find in a world.
+    func labels(in world: World) -> [Label] {
         switch self {
+        case .upsert(let label, let kind, let key, _): [label] + world.alive(kind, with: key)
         case .insert(let label, _, _, let references): [label] + references.values
         case .name(let label, _), .number(let label, _), .count(let label, _),
             .key(let label, _), .file(let label, _), .secret(let label, _), .parts(let label, _),
@@ -150,6 +161,8 @@ extension Step: CustomStringConvertible {
         case .insert(let label, let kind, let name, let references):
             let values = references.map { "\($0.property): \($1)" }.sorted().joined(separator: ", ")
             return "insert \(kind.rawValue) \(label) \"\(name)\" \(values)"
+        case .upsert(let label, let kind, let key, let name):
+            return "upsert \(kind.rawValue) \(label) by \(key), named \"\(name)\""
         case .name(let label, let name): return "\(label).name = \"\(name)\""
         case .number(let label, let number): return "\(label).number = \(number)"
         case .count(let label, let increment): return "\(label).count += \(increment)"

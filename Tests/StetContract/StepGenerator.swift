@@ -38,7 +38,10 @@ struct StepGenerator {
                 pick(what)!, pick([.fail, .fail, .skip, .overwrite])!,
                 chance(8) ? failure() : nil)
         case 111: return chance(4) ? .trim : .save(keepsPending: false, nil)
-        case 112...117: return .redact(any(scene.base), pick(Attribute.allCases)!)
+        case 112...117:
+            // Nothing of a deleted object is in use.
+            let label = chance(2) ? popular(scene.base) : 1 + below(nextLabel + 1)
+            return .redact(label, pick(Attribute.allCases)!)
         case 118...120: return .group(chance(2))
         case 0..<75: return edit(scene)
         case 75...77: return keyStep(scene)
@@ -224,6 +227,14 @@ struct StepGenerator {
 
     private mutating func insertion(_ world: World) -> Step {
         let kind = pick([Kind.box, .item, .item, .tag, .leaf])!
+        // The keys of tags are unique under a condition, and not looked up.
+        if kind != .tag, chance(4) {
+            nextLabel += 1
+            let present = world.alive(kind).compactMap { world.objects[$0]?.key }
+            let key = chance(3) ? nil : pick(present)
+            return .upsert(
+                nextLabel, kind, key: key ?? pick(Self.keys)!, name: names[below(5)])
+        }
         var references: [Relation: Label] = [:]
         for relation in Relation.references where relation.source == kind && chance(5) {
             references[relation] = pick(world.alive(relation.target))

@@ -29,26 +29,16 @@ struct Scene {
 
     /// Carries out an edit.
     mutating func apply(_ step: Step) {
-        named.formUnion(step.labels)
+        named.formUnion(step.labels(in: now))
         switch step {
         case .insert(let label, let kind, let name, let references):
             now.objects[label] = World.Object(kind: kind, name: name)
             for relation in Relation.references {
                 if let target = references[relation] { now.refer(relation, label, to: target) }
             }
-        case .name(let label, let name): now.objects[label]?.name = name
-        case .number(let label, let number): now.objects[label]?.number = number
-        case .count(let label, let increment): now.objects[label]?.count += increment
-        case .key(let label, let key): now.objects[label]?.key = key
-        case .file(let label, let number): now.objects[label]?.file = number
-        case .parts(let label, let parts): now.objects[label]?.parts = parts
-        case .spot(let label, let spot, _): now.objects[label]?.spot = spot
-        case .pose(let label, let pose, let byMember):
-            if !byMember || now.objects[label]?.pose != nil && pose != nil {
-                now.objects[label]?.pose = pose
-            }
-        case .secret(let label, let number):
-            now.objects[label]?.secret = number.map { Secret(number: $0) }
+        case .upsert(let label, let kind, let key, let name):
+            if now.objects[label] == nil { now.objects[label] = World.Object(kind: kind, key: key) }
+            now.objects[label]?.name = name
         case .refer(let relation, let source, let target):
             now.refer(relation, source, to: target)
         case .append(let list, let owner, let member):
@@ -65,6 +55,25 @@ struct Scene {
             now.dead.remove(label)
             distrust(listsWith: label)
         case .rollBackObject(let label): rollBack(label)
+        default: setValue(step)
+        }
+    }
+
+    private mutating func setValue(_ step: Step) {
+        switch step {
+        case .name(let label, let name): now.objects[label]?.name = name
+        case .number(let label, let number): now.objects[label]?.number = number
+        case .count(let label, let increment): now.objects[label]?.count += increment
+        case .key(let label, let key): now.objects[label]?.key = key
+        case .file(let label, let number): now.objects[label]?.file = number
+        case .parts(let label, let parts): now.objects[label]?.parts = parts
+        case .spot(let label, let spot, _): now.objects[label]?.spot = spot
+        case .pose(let label, let pose, let byMember):
+            if !byMember || now.objects[label]?.pose != nil && pose != nil {
+                now.objects[label]?.pose = pose
+            }
+        case .secret(let label, let number):
+            now.objects[label]?.secret = number.map { Secret(number: $0) }
         default: break
         }
     }

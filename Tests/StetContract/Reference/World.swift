@@ -53,6 +53,11 @@ struct World: Equatable {
         objects.filter { $1.kind == kind && !dead.contains($0) }.keys.sorted()
     }
 
+    /// Returns the objects with a key.
+    func alive(_ kind: Kind, with key: String) -> [Label] {
+        alive(kind).filter { objects[$0]?.key == key }
+    }
+
     /// Returns the members of a list, in their order if it has one.
     func members(_ list: List, of owner: Label) -> [Label] {
         if list.isOrdered {

@@ -83,12 +83,7 @@ extension ContractRun {
         isFlying = true
         defer { isFlying = false }
         try compare(index)
-        // An overtaken object with later edits shows its old values, and is merged with the next
-        // save. That state of two revisions is not modelled.
-        let overtaken = reference.touched(since: before.revision, scenes[index].keys)
-        for step in later where step.isMadeInFlight && overtaken.all.isDisjoint(with: step.labels) {
-            try performNow(step, in: index, isInEdit: false)
-        }
+        try performLater(later, before, in: index)
         try compare(index)
         let hasLater = context.hasChanges
         let second = end.hasSecond ? await Flight(self, context, false) : nil
@@ -118,6 +113,18 @@ extension ContractRun {
         let hasLater: Bool
         let end: FlightEnd
         let hasLostLater: Bool
+    }
+
+    /// Carries out the edits during a save.
+    private func performLater(_ later: [Step], _ before: Scene, in index: Int) throws {
+        // An overtaken object with later edits shows its old values, and is merged with the next
+        // save. That state of two revisions is not modelled.
+        let overtaken = reference.touched(since: before.revision, scenes[index].keys)
+        for step in later where step.isMadeInFlight {
+            let labels = step.labels(in: scenes[index].now)
+            if !overtaken.all.isDisjoint(with: labels) { continue }
+            try performNow(step, in: index, isInEdit: false)
+        }
     }
 
     private func land(

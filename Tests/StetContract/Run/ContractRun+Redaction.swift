@@ -20,6 +20,9 @@ extension World.Object {
         case .secret: secret.map { "\($0)" }
         case .parts: "\(parts)"
         case .row: "\(spot.row)"
+        case .pose: nil
+        case .poseRow: pose.map { "\($0.row)" }
+        case .poseMark: pose?.mark
         }
     }
 }
@@ -46,6 +49,13 @@ extension RunReference {
     func redaction(
         _ label: Label, _ attribute: Attribute
     ) -> (lost: [ValueImage], isInUse: Bool) {
+        let members = attribute.members.map { memberRedaction(label, $0) }
+        return (members.flatMap(\.lost), members.contains(where: \.isInUse))
+    }
+
+    private func memberRedaction(
+        _ label: Label, _ attribute: Attribute
+    ) -> (lost: [ValueImage], isInUse: Bool) {
         var images = images(label, attribute)
         let present = states[head].objects[label]?.value(attribute)
         if present != nil, let last = images.last?.0, last.isAfter { images.removeLast() }
@@ -54,13 +64,16 @@ extension RunReference {
 }
 
 extension ContractRun {
-    /// Redacts the former values of an attribute, if all contexts show the last saved state:
-    /// earlier states can no longer be shown.
+    /// Redacts the former values of an attribute, after all contexts have moved to the last saved
+    /// state: earlier states can no longer be shown.
     func redact(_ label: Label, _ attribute: Attribute) throws {
-        guard scenes.allSatisfy({ $0.revision == reference.head }),
-            let id = registry.ids[label], let kind = registry.kinds[label],
+        guard let id = registry.ids[label], let kind = registry.kinds[label],
             (0...reference.head).contains(where: { reference.states[$0].objects[label] != nil })
         else { return }
+        for index in scenes.indices where scenes[index].revision != reference.head {
+            try performNow(.rollBack, in: index, isInEdit: false)
+            try refresh(index)
+        }
         let (lost, isInUse) = reference.redaction(label, attribute)
         do {
             try request(kind.model, id, attribute).confirm()
@@ -74,7 +87,9 @@ extension ContractRun {
         _ = try Contents.write(to: store)
         reference.redacted.formUnion(lost)
         reference.erased.formUnion(lost.map(\.revision))
-        try compareRedacted(id, attribute, lost)
+        for member in attribute.members {
+            try compareRedacted(id, member, lost.filter { $0.attribute == member })
+        }
         count(lost.isEmpty ? "redaction of nothing" : "redacted")
     }
 
@@ -85,19 +100,31 @@ extension ContractRun {
         case is Box.Type:
             try request(
                 Box.self, id, attribute,
-                [\.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row])
+                [
+                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row, \.pose,
+                    \.pose?.row, \.pose?.mark,
+                ])
         case is Item.Type:
             try request(
                 Item.self, id, attribute,
-                [\.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row])
+                [
+                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row, \.pose,
+                    \.pose?.row, \.pose?.mark,
+                ])
         case is Tag.Type:
             try request(
                 Tag.self, id, attribute,
-                [\.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row])
+                [
+                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row, \.pose,
+                    \.pose?.row, \.pose?.mark,
+                ])
         default:
             try request(
                 Leaf.self, id, attribute,
-                [\.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row])
+                [
+                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row, \.pose,
+                    \.pose?.row, \.pose?.mark,
+                ])
         }
     }
 

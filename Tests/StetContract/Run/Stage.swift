@@ -183,6 +183,33 @@ struct Thrown: Error {}
         held[label] = object
     }
 
+    /// Finds the object with a key, or inserts one with a label; returns the label of the object.
+    func upsert(_ label: Label, _ kind: Kind, _ key: String, _ name: String) throws -> Label {
+        switch kind {
+        case .box: try upsert(Box.self, \.key, label, kind, key, name)
+        case .item: try upsert(Item.self, \.key, label, kind, key, name)
+        case .leaf: try upsert(Leaf.self, \.key, label, kind, key, name)
+        case .tag: throw Difference("keys of tags are not looked up")
+        }
+    }
+
+    private func upsert<M: Thing>(
+        _ type: M.Type, _ field: KeyPath<M.Snapshot, String?>, _ label: Label, _ kind: Kind,
+        _ key: String, _ name: String
+    ) throws -> Label {
+        func make() -> M {
+            let object = M(name: name)
+            object.key = key
+            registry.name(object, label, kind)
+            return object
+        }
+        let object = try context.upsert(type, where: field, is: key, inserting: make())
+        object.name = name
+        let found = registry.label(of: object)
+        held[found] = object
+        return found
+    }
+
     /// Returns an object that is deleted but not saved, which no read returns.
     private func deleted(_ label: Label) throws -> (any Thing)? {
         if let object = held[label], object.context === context { return object }
