@@ -32,7 +32,6 @@ enum SizeExceptions {
         "Tests/StetCampaign/Checker.swift answer": 47,
         "Tests/StetCampaign/Simulation/SimulatedEdit.swift apply": 45,
         "Tests/StetContract/Reference/JournalFold.swift world": 51,
-        "Tests/StetContract/Run/ContractRun+Flights.swift fly": 43,
         "Tests/StetContract/Run/ContractRun+Undo.swift adoptUndo": 48,
         "Tests/StetContract/Run/ContractRun+Undo.swift takeBack": 51,
         "Tests/StetContract/Run/ContractRun.swift performNow": 50,
