@@ -99,7 +99,8 @@ package struct ContextQueryTrial {
             nodes.chance(5)
             ? QueryNode.everything : nodes.condition("LiveSample", ownOnly: nodes.chance(2))
         var fetch = context.fetch(LiveSample.self) { _ in QueryExpression<Bool>(condition) }
-            .sorted(by: nodes.order("LiveSample", ownOnly: nodes.chance(2)))
+        if nodes.chance(5) { fetch = fetch.matching(nodes.pick(LiveNodes.searches)) }
+        fetch = fetch.sorted(by: nodes.order("LiveSample", ownOnly: nodes.chance(2)))
         if nodes.chance(4) { fetch = fetch.limit(nodes.pick([1, 2, 5])) }
         return try ContextWatch(context, fetch)
     }

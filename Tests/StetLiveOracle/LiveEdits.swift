@@ -79,7 +79,7 @@ struct LiveEdits {
         }
         let boxes = try context.fetch(LiveBox.self).all().filter { !$0.isDeleted }
         let box = boxes.randomElement(using: &random)
-        switch Int.random(in: 0..<17, using: &random) {
+        switch Int.random(in: 0..<18, using: &random) {
         case 0 where samples.count < 40, 1 where samples.count < 40: try insert(context)
         case 2: context.delete(sample)
         case 3: try fill(sample, context)
@@ -114,7 +114,8 @@ struct LiveEdits {
             box?.parent = boxes.randomElement(using: &random)
         case 13: editParts(of: sample)
         case 14: sample.number = pick(LiveNodes.numbers)
-        case 15: sample.note = chance(3) ? nil : pick(LiveNodes.texts)
+        case 15: sample.hits += pick([-1, 1, 2])
+        case 16: sample.note = chance(3) ? nil : pick(LiveNodes.texts)
         default: sample.text = pick(LiveNodes.texts)
         }
     }

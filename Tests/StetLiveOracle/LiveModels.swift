@@ -2,7 +2,8 @@ package import Foundation
 package import Stet
 
 // The models of the random trials of live queries: values of every kind, references, and members by
-// reference and by link, ordered and not, and arrays of embedded values.
+// reference and by link, ordered and not, arrays of embedded values, counters, derived attributes,
+// and texts that are searched.
 
 @Model package final class LiveBox {
     package var name: String
@@ -20,8 +21,11 @@ package import Stet
     package var whole: UInt = 0
     package var real: Double = 0
     package var size: Int?
-    @Attribute(.indexed) package var text: String = ""
-    package var note: String?
+    @Attribute(.indexed, .searchable) package var text: String = ""
+    @Attribute(.searchable, .indexed(.substring)) package var note: String?
+    @Attribute(.counter) package var hits: Int = 0
+    @Attribute(.indexed) @Derived package var boxRank: Int? { box?.rank }
+    @Derived package var card: String { text + " " + (note ?? "") }
     package var date: Date = Date(timeIntervalSinceReferenceDate: 0)
     package var flag: Bool = false
     package var price: Decimal = Decimal(0)

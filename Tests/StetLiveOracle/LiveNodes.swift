@@ -31,8 +31,12 @@ struct LiveNodes {
     static let wholes: [UInt] = [0, 1, 2, .max]
     static let reals: [Double] = [-.infinity, -1.5, -0.0, 0.0, 0.5, 2, .infinity, .nan]
     static let texts = [
-        "", "a", "A", "ab", "e\u{301}", "\u{e9}", "E\u{301}te", "a\u{0}b", "stra\u{df}e",
+        "", "a", "A", "ab", "a ab", "ab one a", "one two one", "e\u{301}", "\u{e9}", "E\u{301}te",
+        "a\u{0}b", "stra\u{df}e",
         String(repeating: "x", count: 600), String(repeating: "x", count: 600) + "a",
+    ]
+    static let searches = [
+        "a", "ab -a", "one", "\"a ab\"", "o*", "one -ab", "e\u{301}", "\"a one\"~1", "\"one tw\"*", "",
     ]
     static let names = ["one", "two", "three", "four"]
     static let dates = [-1, 0, 0.25, 1e9].map { Date(timeIntervalSinceReferenceDate: $0) }
@@ -41,7 +45,8 @@ struct LiveNodes {
     /// Returns a random value of the type of a property, to compare it with.
     private mutating func constant(_ name: String) -> Value {
         switch name {
-        case "number", "rank", "size": .int(pick(Self.numbers))
+        case "number", "rank", "size", "boxRank": .int(pick(Self.numbers))
+        case "hits": .int(pick([-1, 0, 1, 2]))
         case "small": .int(Int(pick(Self.smalls)))
         case "whole": .uint(UInt64(pick(Self.wholes)))
         case "real": .double(pick(Self.reals))
@@ -85,7 +90,7 @@ struct LiveNodes {
         default:
             pick([
                 "number", "number", "small", "whole", "real", "size", "text", "text", "note",
-                "date", "flag", "price",
+                "date", "flag", "price", "hits", "boxRank", "boxRank", "card",
             ])
         }
     }
@@ -120,7 +125,7 @@ struct LiveNodes {
         let name = name(in: subject.entity)
         let plain = node(name, of: subject)
         let value = constant(name)
-        let isText = ["text", "note", "name"].contains(name)
+        let isText = ["text", "note", "name", "card"].contains(name)
         switch Int.random(in: 0..<12, using: &random) {
         case 0: return .comparison(pick([.equal, .notEqual]), plain, .constant(.null))
         case 1: return .isIn(plain, (0..<3).map { _ in constant(name) })
@@ -131,7 +136,8 @@ struct LiveNodes {
                 .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive],
             ])
             return .comparison(pick([.equal, .less]), .folded(plain, folding), .constant(value))
-        case 4 where ["number", "whole", "real", "price", "size"].contains(name):
+        case 4
+        where ["number", "whole", "real", "price", "size", "hits", "boxRank"].contains(name):
             let operation: QueryNode.Arithmetic = pick([.add, .subtract, .multiply, .divide])
             return .comparison(
                 pick([.less, .greaterOrEqual]),
@@ -249,7 +255,8 @@ struct LiveNodes {
         let root = Subject(object: .root, entity: entity)
         let subject = place(from: root, ownOnly: chance(2))
         return node(
-            subject.entity == "LiveBox" ? "rank" : pick(["number", "size"]), of: subject)
+            subject.entity == "LiveBox" ? "rank" : pick(["number", "size", "hits", "boxRank"]),
+            of: subject)
     }
 
     /// Returns a value of the objects of an entity.
@@ -257,7 +264,7 @@ struct LiveNodes {
         let subject = place(from: Subject(object: .root, entity: entity), ownOnly: ownOnly)
         let name = name(in: subject.entity)
         let plain = node(name, of: subject)
-        if ["text", "note", "name"].contains(name), chance(3) {
+        if ["text", "note", "name", "card"].contains(name), chance(3) {
             return .folded(plain, .caseInsensitive)
         }
         return plain

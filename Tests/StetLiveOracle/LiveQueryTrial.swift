@@ -164,7 +164,13 @@ package struct LiveQueryTrial {
         let condition =
             nodes.chance(5) ? QueryNode.everything : nodes.condition(entity, ownOnly: ownOnly)
         var fetch = store.fetch(type) { _ in QueryExpression<Bool>(condition) }
-        if isSorted { fetch = fetch.sorted(by: nodes.order(entity, ownOnly: ownOnly)) }
+        let order = isSorted ? nodes.order(entity, ownOnly: ownOnly) : []
+        if entity == "LiveSample", nodes.chance(5) {
+            fetch = fetch.matching(nodes.pick(LiveNodes.searches))
+            // The order of hits depends on how frequent the words are in all objects.
+            if order.isEmpty { nodes.readsOthers = true }
+        }
+        fetch = fetch.sorted(by: order)
         var hasPage = false
         if mayHavePage, nodes.chance(3) {
             fetch = fetch.limit(nodes.pick([0, 1, 2, 5, 20]))
