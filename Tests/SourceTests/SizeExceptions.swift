@@ -36,7 +36,7 @@ enum SizeExceptions {
         "Tests/StetContract/Run/ContractRun+Undo.swift takeBack": 51,
         "Tests/StetContract/Run/ContractRun.swift performNow": 50,
         "Tests/StetLMDBTests/Log/LoggedEnvironmentTests.swift aPowerCutTakesNoCommit": 42,
-        "Tests/StetLiveOracle/LiveEdits.swift edit": 46,
+        "Tests/StetLiveOracle/LiveEdits.swift edit": 45,
         "Tests/StetLiveOracle/LiveQueryTrial.swift run": 74,
         "Tests/StetLiveTool/StetLiveTool.swift main": 41,
         "Tests/StetMacrosTests/EmbeddedMacroTests.swift anEmbeddedValueIsAnExtension": 81,

@@ -113,9 +113,15 @@ struct LiveEdits {
             context.insert(LiveBox(name: pick(LiveNodes.names)))
             box?.parent = boxes.randomElement(using: &random)
         case 13: editParts(of: sample)
-        case 14: sample.number = pick(LiveNodes.numbers)
-        case 15: sample.hits += pick([-1, 1, 2])
-        case 16: sample.note = chance(3) ? nil : pick(LiveNodes.texts)
+        default: editValue(of: sample)
+        }
+    }
+
+    private mutating func editValue(of sample: LiveSample) {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: sample.number = pick(LiveNodes.numbers)
+        case 1: sample.hits += pick([-1, 1, 2])
+        case 2: sample.note = chance(3) ? nil : pick(LiveNodes.texts)
         default: sample.text = pick(LiveNodes.texts)
         }
     }

@@ -31,12 +31,13 @@ struct LiveNodes {
     static let wholes: [UInt] = [0, 1, 2, .max]
     static let reals: [Double] = [-.infinity, -1.5, -0.0, 0.0, 0.5, 2, .infinity, .nan]
     static let texts = [
-        "", "a", "A", "ab", "a ab", "ab one a", "one two one", "e\u{301}", "\u{e9}", "E\u{301}te",
-        "a\u{0}b", "stra\u{df}e",
+        "", "a", "A", "ab", "a ab", "ab one a", "one two one", "e\u{301}", "\u{e9}",
+        "E\u{301}te", "a\u{0}b", "stra\u{df}e",
         String(repeating: "x", count: 600), String(repeating: "x", count: 600) + "a",
     ]
     static let searches = [
-        "a", "ab -a", "one", "\"a ab\"", "o*", "one -ab", "e\u{301}", "\"a one\"~1", "\"one tw\"*", "",
+        "a", "ab -a", "one", "\"a ab\"", "o*", "one -ab", "e\u{301}", "\"a one\"~1", "\"one tw\"*",
+        "",
     ]
     static let names = ["one", "two", "three", "four"]
     static let dates = [-1, 0, 0.25, 1e9].map { Date(timeIntervalSinceReferenceDate: $0) }

@@ -48,6 +48,7 @@ final class QueryTrial {
         for _ in 0..<random.pick([0, 1, 2]) {
             var next = worlds[worlds.count - 1]
             next.edit(dangling: false, &random)
+            next.derive()
             worlds.append(next)
         }
         let base = random.pick(Array(worlds.indices))
@@ -55,6 +56,7 @@ final class QueryTrial {
         if !random.chance(3) {
             seen.startPending()
             seen.edit(dangling: true, &random)
+            seen.noteEdits(since: worlds[base], &random)
         }
         stores = try QueryStores(worlds, base: base, seen: seen, &random)
         self.seen = seen

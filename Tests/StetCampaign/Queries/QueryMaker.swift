@@ -125,6 +125,14 @@ struct QueryMaker {
         }
     }
 
+    /// Returns a search for words in the samples that a query is for.
+    mutating func search() -> QueryClause {
+        let search = WordSearch(&random)
+        return QueryClause(search.node) { scope in
+            search.finds(heading: scope.samples[0].heading, phrase: scope.samples[0].phrase)
+        }
+    }
+
     private var constant: QueryTerm<Bool> {
         QueryTerm(node: .constant(.bool(true)), kind: .truth) { _ in true }
     }
@@ -149,7 +157,9 @@ struct QueryMaker {
     }
 
     private mutating func term(of sample: QuerySubject<Sample>) -> any AnyQueryTerm {
-        switch Int.random(in: 0..<30, using: &random) {
+        switch Int.random(in: 0..<34, using: &random) {
+        case 30, 31: return sample.term(QuerySchema.boxRank, .rank) { $0.boxRank }
+        case 32: return sample.term(26, .rank) { $0.hits }
         case 0: return sample.term(0, .truth) { $0.flag }
         case 1, 2: return sample.term(1, .integer) { $0.number }
         case 3: return sample.term(2, .small) { $0.small }

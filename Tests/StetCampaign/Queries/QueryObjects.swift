@@ -29,6 +29,11 @@ struct Sample {
     /// The stored form of large data.
     var file: Data?
     var secret: SecretNumber?
+    var heading: String
+    var phrase: String?
+    /// The rank of the box when the sample was last saved, or as its edits show it.
+    var boxRank: Int?
+    var hits: Int
 
     /// The position among the samples of its box, which depends on its values.
     private var place: ListPosition {
@@ -46,6 +51,7 @@ struct Sample {
             Value(weight, Value.double), .int(key), Value(box) { .placed($0, place) },
             Value(next, Value.reference), Value(parts) { .list($0.map(\.value)) },
             Value(file, Value.data), Value(secret) { .data(Data($0.bytes.bytes)) },
+            .string(heading), Value(phrase, Value.string), Value(boxRank, Value.int), .int(hits),
         ]
     }
 }
@@ -126,7 +132,11 @@ struct QueryWorld {
         for _ in 0..<6 { addBox(&random) }
         for _ in 0..<sampleCount { addSample(&random) }
         for _ in 0..<sampleCount { addLink(&random) }
+        derive()
     }
+
+    /// The objects with pending changes.
+    private(set) var edited: Set<ObjectID> = []
 
     /// True for what a context sees, which may have sealed values that were not saved yet.
     private var mayBeUnsaved = false
@@ -192,7 +202,35 @@ struct QueryWorld {
                 ? nil
                 : .random(
                     of: id, by: boxIDs.randomElement(using: &random),
-                    isSaved: !mayBeUnsaved || random.chance(2), &random))
+                    isSaved: !mayBeUnsaved || random.chance(2), &random),
+            heading: WordSearch.text(&random),
+            phrase: random.chance(3) ? nil : WordSearch.text(&random),
+            hits: random.pick([-2, 0, 1, 2, 3]))
+    }
+
+    // MARK: Derived values
+
+    /// Computes the derived values of all samples, as a save does.
+    mutating func derive() { derive(sampleIDs) }
+
+    private mutating func derive(_ ids: [ObjectID]) {
+        for id in ids {
+            let rank = samples[id]?.box.flatMap { boxes[$0]?.rank }
+            samples[id]?.boxRank = rank
+        }
+    }
+
+    /// Notes the objects that differ from those of a world, and a few others, as edited.
+    ///
+    /// An edit may change nothing. Only edited objects show the derived values of the present
+    /// boxes.
+    mutating func noteEdits(since base: QueryWorld, _ random: inout SeededGenerator) {
+        let ids = (boxIDs + sampleIDs).filter { id in
+            samples[id]?.values != base.samples[id]?.values
+                || boxes[id]?.values != base.boxes[id]?.values || random.chance(20)
+        }
+        edited = Set(ids)
+        derive(ids)
     }
 
     /// Changes some objects; with `dangling` references to a deleted object may remain.

@@ -45,6 +45,9 @@ struct QueryQuestion {
             clause = value.clauses(maker.random.pick([1, 2]), &maker)
             order = order.prefix(1).map { Key(term: value, isDescending: $0.isDescending) }
         }
+        if entity == QuerySchema.sample, maker.random.chance(6) {
+            clause = .all(maker.random.chance(3) ? [maker.search()] : [clause, maker.search()])
+        }
     }
 
     /// The query without its page.

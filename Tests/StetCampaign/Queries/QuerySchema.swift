@@ -10,6 +10,11 @@ enum QuerySchema {
     /// The slot of the property of samples that is unique.
     private static let uniqueSlot: Slot = 17
     private static let partsSlot: Slot = 20
+    /// The slots of the texts whose words are searched.
+    static let heading: Slot = 23
+    static let phrase: Slot = 24
+    /// The slot of the property of samples that is derived from their boxes.
+    static let boxRank: Slot = 25
 
     /// Returns the schema with some of the indexes.
     static func schema(
@@ -25,7 +30,9 @@ enum QuerySchema {
                     name: "children", target: "Box", members: .references(property: "parent")),
             ])
         let sample = Entity(
-            name: "Sample", properties: sampleProperties, indexes: samples,
+            name: "Sample", properties: sampleProperties,
+            // Searches need the index of words.
+            indexes: samples + [EntityIndex(words: [heading, phrase])],
             relationships: [
                 Relationship(
                     name: "others", target: "Sample", members: .targets(ofLinks: "Sample.others")),
@@ -71,6 +78,11 @@ enum QuerySchema {
             .array(of: Part.elements),
         Property(name: "file", type: .data, isOptional: true, isLarge: true),
         Property(name: "secret", type: .data, isOptional: true, seal: .reference("box")),
+        Property(name: "heading", type: .string),
+        Property(name: "phrase", type: .string, isOptional: true),
+        Property(name: "boxRank", type: .int, isOptional: true)
+            .derived(by: .property(.target(.root, slot: 18, entity: "Box"), slot: 1)),
+        Property(name: "hits", type: .int, isCounter: true),
     ]
 
     static let secretLabel = SealedBytes.Place.label(ofProperty: "secret")
@@ -102,7 +114,7 @@ enum QuerySchema {
         ]
         let compound: [[Slot]] = [
             [0, 1], [18, 1], [10, 5], [15, 8, 1], [1, 8], [6, 16], [8, 17], [14, 2], [4, 7, 3],
-            [19, 9], [16, 10], [22, 1],
+            [19, 9], [16, 10], [22, 1], [boxRank, 8], [26, boxRank],
         ]
         let partial: [([Slot], QueryNode)] = [
             ([1, 8], .property(.root, slot: 0)), ([5], property(10, .notEqual, .null)),

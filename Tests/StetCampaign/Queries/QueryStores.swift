@@ -24,7 +24,7 @@ final class QueryStores {
     ) throws {
         revision = Revision(UInt64(base + 1))
         let schemas = try Self.schemas(&random)
-        pending = try Self.pending(seen, worlds[base], schemas[0], &random)
+        pending = try Self.pending(seen, worlds[base], schemas[0])
         for (place, schema) in schemas.enumerated() {
             let file = try Self.open(directory.file("\(place).stet"), schema)
             var last = QueryWorld()
@@ -110,17 +110,21 @@ final class QueryStores {
         }
         for entity in [QuerySchema.box, QuerySchema.sample] {
             let (old, new) = (last.values(entity), world.values(entity))
-            for id in Set(old.keys).union(new.keys).sorted() where old[id] != new[id] {
+            for id in Set(old.keys).union(new.keys).sorted() {
+                // The engine computes derived values itself.
+                let underived = new[id].map { Self.replacingDerived(in: $0, by: old[id], entity) }
+                if old[id] == underived { continue }
                 let before = old[id].map { changes.encode($0, entity: entity) }
-                let after = new[id].map { changes.encode($0, entity: entity) }
+                let after = underived.map { changes.encode($0, entity: entity) }
                 changes.append(
                     ChangeSetBuilder.Item(
                         kind: before == nil ? .insert : after == nil ? .delete : .update,
                         entity: entity, id: id, base: revisions[id] ?? .zero,
                         before: before ?? 0..<0, after: after ?? 0..<0))
-                revisions[id] = base.next
             }
         }
+        try file.read { try changes.derive($0, at: base) }
+        for item in changes.items { revisions[item.id] = base.next }
         changes.sort()
         _ = try file.commit(
             try changes.encoded(
@@ -128,18 +132,25 @@ final class QueryStores {
                 base: base, token: base.number, time: Double(base.number + 1)))
     }
 
+    private static func replacingDerived(
+        in values: [Value], by old: [Value]?, _ entity: EntityNumber
+    ) -> [Value] {
+        var values = values
+        if entity == QuerySchema.sample {
+            values[QuerySchema.boxRank] = old?[QuerySchema.boxRank] ?? .null
+        }
+        return values
+    }
+
     /// Returns pending changes as a context encodes them; some of them are in the store already.
     private static func pending(
-        _ seen: QueryWorld, _ base: QueryWorld, _ schema: Schema, _ random: inout SeededGenerator
+        _ seen: QueryWorld, _ base: QueryWorld, _ schema: Schema
     ) throws -> [EntityNumber: [ObjectID: EncodedBody?]] {
         var pending: [EntityNumber: [ObjectID: EncodedBody?]] = [:]
-        let isEdited = [QuerySchema.box, QuerySchema.sample]
-            .contains { seen.values($0) != base.values($0) }
         for entity in schema.entities.numbers {
             let (old, new) = (base.values(entity), seen.values(entity))
-            for id in Set(old.keys).union(new.keys).sorted() {
-                let isTouched = isEdited && random.chance(20)
-                guard old[id] != new[id] || isTouched else { continue }
+            for id in Set(old.keys).union(new.keys).sorted()
+            where new[id] == nil || seen.edited.contains(id) {
                 pending[entity, default: [:]].updateValue(
                     try new[id].map { try EncodedBody($0, of: schema.entities[entity]) }, forKey: id
                 )
