@@ -137,13 +137,21 @@ extension ManagedContext {
     ) throws -> Bool {
         if case .fail = policy.decision { return false }
         guard error.violations.allSatisfy({ $0.code == .notUnique }) else { return false }
-        var hasResolved = false
+        var conflicts: [(loser: ObjectID, winner: ObjectID)] = []
         for violation in error.violations {
             guard let id = violation.object, let other = violation.other else { return false }
             // Of two new objects the later one gives way: ids ascend.
             let loser = objects[other] != nil ? max(id, other) : id
+            conflicts.append((loser, loser == id ? other : id))
+        }
+        // One after the other, as if each were saved alone: an object that has given way keeps no
+        // later one from being inserted.
+        let ordered = conflicts.enumerated().sorted { one, other in
+            (one.element.loser, one.offset) < (other.element.loser, other.offset)
+        }
+        var resolved: Set<ObjectID> = []
+        for (_, (loser, winner)) in ordered where !resolved.contains(winner) {
             guard let object = objects[loser] else { continue }
-            let winner = loser == id ? other : id
             if case .update(let change) = policy.decision,
                 let existing = try self.object(M.self, id: winner)
             {
@@ -151,9 +159,9 @@ extension ManagedContext {
             }
             rollback(object)
             objects[loser] = nil
-            hasResolved = true
+            resolved.insert(loser)
         }
-        return hasResolved
+        return !resolved.isEmpty
     }
 }
 

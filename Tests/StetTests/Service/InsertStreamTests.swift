@@ -14,6 +14,17 @@ import Testing
     }
 }
 
+@Model private final class Ticket {
+    @Attribute(.unique) var name: String
+    @Attribute(.unique) var number: Int
+    var note: String = ""
+
+    init(name: String, number: Int) {
+        self.name = name
+        self.number = number
+    }
+}
+
 /// Insertion of streams, some of whose elements exist already.
 @Suite struct InsertStreamTests {
     private let store: Store
@@ -96,5 +107,54 @@ import Testing
             }
         }
         #expect(try texts == ["a first"])
+    }
+
+    // MARK: Two unique values
+
+    /// Inserts tickets, written as name and number, into a store that has "a1" and "z9"; returns
+    /// all tickets with their notes.
+    private func tickets(
+        _ lines: [String], batch: Int, onConflict policy: UniquenessPolicy<Ticket>
+    ) async throws -> [String] {
+        let store = try Store.inMemory(for: Ticket.self)
+        try await store.edit { context in
+            context.insert(Ticket(name: "a", number: 1))
+            context.insert(Ticket(name: "z", number: 9))
+        }
+        try await store.insert(stream: stream(lines), batch: batch, onConflict: policy) { line in
+            Ticket(name: String(line.prefix(1)), number: Int(line.suffix(1)) ?? 0)
+        }
+        #expect(try store.verify().problems.isEmpty)
+        return try store.fetch(Ticket.self).sorted(by: \.name).all()
+            .map { "\($0.name)\($0.number)\($0.note)" }
+    }
+
+    @Test(
+        "Service 4 an object gives way to those that are inserted, not to one that is not",
+        arguments: [1, 2, 10])
+    func twoUniqueValues(batch: Int) async throws {
+        // "a2" gives way to "a1", so that "b2" can stay, and "b3" gives way to that; "e9" gives
+        // way to "z9", so that "e5" can stay.
+        let lines = ["a2", "b2", "b3", "c3", "d9", "e9", "e5"]
+        let skipped = try await tickets(lines, batch: batch, onConflict: .skip)
+        #expect(skipped == ["a1", "b2", "c3", "e5", "z9"])
+        let updated = try await tickets(
+            lines, batch: batch,
+            onConflict: .update { existing, new in
+                existing.note += " \(new.name)\(new.number)"
+            })
+        #expect(updated == ["a1 a2", "b2 b3", "c3", "e5", "z9 d9 e9"])
+    }
+
+    @Test(
+        "Service 4 an object that conflicts with two others gives way to the first of them",
+        arguments: [1, 10])
+    func twoOthers(batch: Int) async throws {
+        let updated = try await tickets(
+            ["a9"], batch: batch,
+            onConflict: .update { existing, new in
+                existing.note += " \(new.name)\(new.number)"
+            })
+        #expect(updated == ["a1 a9", "z9"])
     }
 }
