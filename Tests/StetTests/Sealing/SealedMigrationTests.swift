@@ -125,10 +125,12 @@ private enum Third {
             return error?.message ?? ""
         }
         let sealing = refusal(Second.Person.self)
-        #expect(sealing.contains("Person.name is string in the store and sealed value in the model"))
+        #expect(
+            sealing.contains("Person.name is string in the store and sealed value in the model"))
         try Store.open(at: path, migrating: Self.toSealed, configuration: configuration).close()
         let plain = refusal(First.Person.self)
-        #expect(plain.contains("Person.name is sealed value in the store and string in the model"))
+        #expect(
+            plain.contains("Person.name is sealed value in the store and string in the model"))
         let store = try Store.open(
             at: path, for: Second.Person.self, configuration: configuration)
         #expect(try store.context().fetch(Second.Person.self).count() == 2)
