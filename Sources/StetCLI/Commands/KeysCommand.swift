@@ -11,7 +11,8 @@ struct KeysCommand: ParsableCommand {
         abstract: "Lists the objects that have keys in a key file, and changes the file.",
         discussion: """
             Without options, lists the objects by whose keys values are sealed, and how many \
-            versions of its key each has. Listing and --destroy need no key of a provider. \
+            versions of its key each has. --destroy shows what would be destroyed, and destroys \
+            it with --yes. Listing and --destroy need no key of a provider. \
             --rotate, --new-key-file and --new-key-variable need the present one: name it by \
             --key-file or --key-variable. Processes that have the file open see each change at once.
             """)
@@ -24,6 +25,8 @@ struct KeysCommand: ParsableCommand {
 
     @Option(help: "Destroys the keys of the object with this id: what they have sealed is erased.")
     var destroy: String?
+
+    @OptionGroup var confirmation: ConfirmationOptions
 
     @Option(help: "Gives the object with this id a new key, which seals its next values.")
     var rotate: String?
@@ -46,6 +49,9 @@ struct KeysCommand: ParsableCommand {
             throw ValidationError(
                 "Only one of --destroy, --rotate, --new-key-file and --new-key-variable is "
                     + "possible at once.")
+        }
+        if confirmation.yes, destroy == nil {
+            throw ValidationError("--yes goes with --destroy.")
         }
         if keyFile != nil, keyVariable != nil {
             throw ValidationError("--key-file and --key-variable name two keys.")
@@ -119,18 +125,19 @@ struct KeysCommand: ParsableCommand {
     private func destroyKeys(of id: ObjectID, _ output: Output) throws {
         var places = try KeyPlaces(at: path)
         let before = places.owners.first { $0.id == id }
-        try places.destroyKeys(of: id)
+        let isDone = confirmation.yes
+        if isDone { try places.destroyKeys(of: id) }
         let result =
             switch before?.keyCount {
-            case nil: "had no key, and gets none"
+            case nil: isDone ? "had no key, and gets none" : "has no key, and would get none"
             case 0?: "was destroyed before"
-            case let count?: "\(count.keys) destroyed"
+            case let count?: "\(count.keys) \(isDone ? "destroyed" : "would be destroyed")"
             }
         try output.say(
             text: "\(id): \(result)",
             json: .object([
                 "destroyedCount": .integer(before?.keyCount ?? 0),
-                "id": .string(id.description),
+                "id": .string(id.description), "isDone": .bool(isDone),
             ]))
     }
 

@@ -29,8 +29,13 @@ struct ExportCommand: StoreCommand {
     @Argument(help: "The entities; one for CSV.")
     var entities: [String] = []
 
-    @Option(help: "JSON Lines or comma-separated values.")
-    var format = Format.jsonl
+    @Option(
+        help: """
+            JSON Lines or comma-separated values; by default as the name of the file says (.csv), \
+            otherwise JSON Lines.
+            """,
+        completion: .list(Format.allCases.map(\.rawValue)))
+    var format: Format?
 
     @Option(
         help: """
@@ -50,8 +55,12 @@ struct ExportCommand: StoreCommand {
 
     @OptionGroup var progress: ProgressOptions
 
+    private var isCSV: Bool {
+        format.map { $0 == .csv } ?? output?.hasSuffix(".csv") ?? false
+    }
+
     func validate() throws {
-        if format == .csv, entities.count != 1 {
+        if isCSV, entities.count != 1 {
             throw ValidationError("CSV has the objects of one entity: name one.")
         }
     }
@@ -90,12 +99,12 @@ struct ExportCommand: StoreCommand {
         var doneCount = 0
         var largeValues: Set<LargeValue> = []
         for number in Set(numbers).sorted() {
-            if format == .csv {
+            if isCSV {
                 let shape = ObjectShape(store.schema, ofEntity: number)
                 try output.say(StoredObject.header(of: shape).line)
             }
             try store.forEachObject(ofEntity: number, asOf: revision) { object in
-                try output.say(format == .csv ? object.row.line : object.exactJSON.text)
+                try output.say(isCSV ? object.row.line : object.exactJSON.text)
                 if largeData != nil {
                     largeValues.formUnion(
                         object.shape.entity.largeValues(of: object.values).map(\.value))

@@ -58,6 +58,28 @@ struct ExchangeTests {
         #expect(try copy.file.verify().problems == [])
     }
 
+    @Test func theNameOfTheFileSaysTheFormat() throws {
+        try library.fill()
+        func export(_ name: String, _ options: String...) throws -> String {
+            let path = library.directory.file(name)
+            let run = try Tool.Running(
+                ["export", library.path, "Tag", "--output", path] + options)
+            #expect(try run.outcome().status == 0)
+            return try String(contentsOfFile: path, encoding: .utf8)
+        }
+        let csv = try Tool.run("export", library.path, "Tag", "--format", "csv").output
+        let lines = try Tool.run("export", library.path, "Tag").output
+        #expect(csv.hasPrefix("id,"))
+        #expect(try export("tags.csv") == csv)
+        #expect(try export("tags.jsonl") == lines)
+        #expect(try export("tags.txt") == lines)
+        #expect(try export("other.csv", "--format", "jsonl") == lines)
+        let refused = try Tool.run(
+            "export", library.path, "--output", library.directory.file("all.csv"))
+        #expect(refused.status == 64)
+        #expect(refused.errors.contains("CSV has the objects of one entity: name one."))
+    }
+
     @Test func anEarlierStateIsExported() throws {
         try library.insert([("Tag", 1, ["name": .string("a")])], time: 1)
         try library.insert([("Tag", 2, ["name": .string("b")])], time: 2)

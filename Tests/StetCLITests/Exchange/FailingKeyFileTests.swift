@@ -33,7 +33,7 @@ struct FailingKeyFileTests {
         let arguments =
             switch change {
             case .rotate: ["--rotate", owner.description, "--key-file", key]
-            case .destroy: ["--destroy", owner.description]
+            case .destroy: ["--destroy", owner.description, "--yes"]
             case .move: ["--key-file", key, "--new-key-file", other]
             }
         let log = directory.file("calls")

@@ -31,7 +31,9 @@ struct KeysCommandTests {
         return try SealedBytes([1, 2], at: .init(owner: id, object: id, label: 1), by: keys)
     }
 
-    private func run(_ arguments: String...) throws -> Tool.Outcome {
+    private func run(_ arguments: String...) throws -> Tool.Outcome { try run(arguments) }
+
+    private func run(_ arguments: [String]) throws -> Tool.Outcome {
         try Tool.Running(["keys", path] + arguments).outcome()
     }
 
@@ -49,13 +51,19 @@ struct KeysCommandTests {
 
     @Test func keysAreDestroyedWithoutAKey() throws {
         let value = try seal(try #require(ObjectID(Self.ann)))
-        #expect(try run("--destroy", Self.ann).output == "\(Self.ann): 1 key destroyed\n")
+        func destroy(_ id: String, _ options: String...) throws -> String {
+            try run(["--destroy", id] + options).output
+        }
+        #expect(try destroy(Self.ann) == "\(Self.ann): 1 key would be destroyed\n")
+        #expect(try destroy(Self.eve) == "\(Self.eve): has no key, and would get none\n")
+        #expect(try value.opened() != [])
+        #expect(try destroy(Self.ann, "--yes") == "\(Self.ann): 1 key destroyed\n")
         #expect(throws: SealingError.self) { try value.opened() }
-        #expect(try run("--destroy", Self.ann).output == "\(Self.ann): was destroyed before\n")
-        #expect(try run("--destroy", Self.eve).output == "\(Self.eve): had no key, and gets none\n")
+        #expect(try destroy(Self.ann, "--yes") == "\(Self.ann): was destroyed before\n")
+        #expect(try destroy(Self.eve, "--yes") == "\(Self.eve): had no key, and gets none\n")
         #expect(
-            try run("--destroy", Self.bob, "--json").output
-                == "{\"destroyedCount\":1,\"id\":\"\(Self.bob)\"}\n")
+            try destroy(Self.bob, "--yes", "--json")
+                == "{\"destroyedCount\":1,\"id\":\"\(Self.bob)\",\"isDone\":true}\n")
         let destroyed = [Self.ann, Self.bob, Self.eve].map { "\($0): destroyed\n" }
         #expect(try run().output == destroyed.joined())
     }
@@ -72,7 +80,7 @@ struct KeysCommandTests {
         let missing = try run("--rotate", Self.eve, "--key-file", key)
         #expect(missing.status == 66)
         #expect(missing.errors.contains("The key file has no key of object \(Self.eve)."))
-        _ = try run("--destroy", Self.ann)
+        _ = try run("--destroy", Self.ann, "--yes")
         let erased = try run("--rotate", Self.ann, "--key-file", key)
         #expect(erased.status == 1)
         #expect(erased.errors.contains("was destroyed"))
@@ -98,7 +106,7 @@ struct KeysCommandTests {
     @Test func whatCannotBeUsedIsRefused() throws {
         let key = directory.file("key")
         for arguments in [
-            ["--rotate", Self.ann], ["--key-file", key],
+            ["--rotate", Self.ann], ["--key-file", key], ["--yes"],
             ["--destroy", Self.ann, "--key-file", key],
             ["--destroy", Self.ann, "--rotate", Self.ann],
             ["--rotate", Self.ann, "--key-file", key, "--key-variable", "KEY"],
