@@ -62,9 +62,8 @@ struct ExchangeTests {
         try library.fill()
         func export(_ name: String, _ options: String...) throws -> String {
             let path = library.directory.file(name)
-            let run = try Tool.Running(
-                ["export", library.path, "Tag", "--output", path] + options)
-            #expect(try run.outcome().status == 0)
+            let words = ["export", library.path, "Tag", "--output", path] + options
+            #expect(try Tool.Running(words).outcome().status == 0)
             return try String(contentsOfFile: path, encoding: .utf8)
         }
         let csv = try Tool.run("export", library.path, "Tag", "--format", "csv").output
