@@ -13,6 +13,8 @@ struct MigrationDriver {
     private var origins = SchemaOrigins()
     /// The properties whose default values are settled in the version.
     private var settled: Set<String> = []
+    /// The entities of all versions.
+    private var pastEntities: [[Entity?]] = []
     private var nameCount = 0
     private var idCount = 0
     private(set) var log: [String] = []
@@ -40,6 +42,7 @@ struct MigrationDriver {
                 ]),
         ]
         file = try directory.open(schema: try Schema(entities: entities.compactMap { $0 }))
+        pastEntities = [entities]
     }
 
     private mutating func open() throws {
@@ -123,10 +126,15 @@ struct MigrationDriver {
     mutating func migrate() throws {
         file.close()
         origins = SchemaOrigins()
-        let before = entities
+        let (before, values) = (entities, states)
         log = []
         settled = []
         for _ in 0..<Int.random(in: 1...4, using: &generator) { mutate() }
+        if pastEntities.contains(entities), entities != before {
+            // Opening a store with earlier models again is refused.
+            (entities, states, origins) = (before, values, SchemaOrigins())
+        }
+        pastEntities.append(entities)
         try open()
         if entities != before {
             // A migration is a commit without changes.
@@ -143,7 +151,9 @@ struct MigrationDriver {
         guard let old = entities[number] else { return }
         // An index of a moved property is declared anew, or dropped.
         let kept = (indexes ?? old.indexes).filter { index in
-            index.slots.allSatisfy { $0.index < properties.count }
+            index.slots.allSatisfy {
+                $0.index < properties.count && (!index.hasLists || properties[$0].type == .string)
+            }
         }
         entities[number] = Entity(name: old.name, properties: properties, indexes: kept)
         for index in states.indices {
@@ -155,14 +165,16 @@ struct MigrationDriver {
 
     private mutating func newName() -> String {
         nameCount += 1
-        return "x\(nameCount)"
+        // In the order of their numbers, as the store orders entities that are added at once.
+        return "x\(nameCount + 100)"
     }
 
     private mutating func mutate() {
         guard let number = pick(live), let entity = entities[number] else { return }
         var properties = entity.properties
         let slot = properties.slots.randomElement(using: &generator)
-        switch Int.random(in: 0..<9, using: &generator) {
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 9: toggleCounter(number, entity)
         case 0: add(to: number, entity)
         case 1:
             guard let slot else { return }
@@ -178,7 +190,8 @@ struct MigrationDriver {
             guard let slot, origins.propertyNames[entity.name] == nil,
                 !properties[slot].name.hasPrefix("new")
             else { return }
-            let name = newName()
+            // Sometimes the property becomes a member of an embedded value, or is one no longer.
+            let name = (Bool.random(using: &generator) ? "" : "\(newName()).") + newName()
             log.append("rename \(entity.name).\(properties[slot].name) to \(name)")
             origins.propertyNames[entity.name] = [name: [properties[slot].name]]
             let value = origins.defaults[entity.name]?.removeValue(forKey: properties[slot].name)
@@ -220,7 +233,22 @@ struct MigrationDriver {
         log.append("index \(entity.name).\(entity.properties[slot].name)")
         let tested = QueryNode.property(.root, slot: pick(entity.properties.slots) ?? slot)
         let index = EntityIndex(0).only(where: .comparison(.notEqual, tested, .constant(.null)))
-        replace(number, entity.properties, indexes: [EntityIndex(slot), index]) { $0 }
+        let texts = [EntityIndex(words: [slot]), EntityIndex(substringsOf: slot)]
+        let isText = entity.properties[slot].type == .string
+        let ofTexts = isText && Bool.random(using: &generator) ? pick(texts) : nil
+        replace(number, entity.properties, indexes: [ofTexts ?? EntityIndex(slot), index]) { $0 }
+    }
+
+    private mutating func toggleCounter(_ number: EntityNumber, _ entity: Entity) {
+        var properties = entity.properties
+        guard
+            let slot = properties.slots.first(where: {
+                properties[$0].type.isInteger && !properties[$0].isOptional
+            }), settled.insert(properties[slot].name).inserted
+        else { return }
+        log.append("counter \(entity.name).\(properties[slot].name)")
+        properties[slot] = properties[slot].with(isCounter: !properties[slot].isCounter)
+        replace(number, properties) { $0 }
     }
 
     private mutating func add(to number: EntityNumber, _ entity: Entity) {
@@ -327,10 +355,14 @@ extension ValueType {
 
 extension Property {
     fileprivate func with(
-        name: String? = nil, type: ValueType? = nil, isOptional: Bool? = nil, target: String? = nil
+        name: String? = nil, type: ValueType? = nil, isOptional: Bool? = nil,
+        target: String? = nil, isCounter: Bool? = nil
     ) -> Property {
-        Property(
-            name: name ?? self.name, type: type ?? self.type,
-            isOptional: isOptional ?? self.isOptional, target: target ?? self.target)
+        let type = type ?? self.type
+        let isOptional = isOptional ?? self.isOptional
+        return Property(
+            name: name ?? self.name, type: type, isOptional: isOptional,
+            target: target ?? self.target,
+            isCounter: (isCounter ?? self.isCounter) && !isOptional && type.isInteger)
     }
 }

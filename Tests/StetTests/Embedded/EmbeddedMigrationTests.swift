@@ -135,6 +135,37 @@ private enum Ambiguous {
         #expect(try store.verify().problems == [])
     }
 
+    @Test func editsOfTheAttributesAreUndoneInTheMembersAndBack() throws {
+        let first = try Store.open(at: path, for: Version1.Person.self)
+        let context = first.context(author: "me")
+        let ann = Version1.Person(name: "Ann", street: "Gasse", town: "Bern")
+        context.insert(ann)
+        try context.save()
+        ann.town = "Basel"
+        try context.save()
+        ann.street = "Platz"
+        try context.save()
+        first.close()
+        let second = try Store.open(at: path, for: Version2.Person.self)
+        func address() throws -> Version2.Address? {
+            try second.fetch(Version2.Person.self).all().first?.address
+        }
+        try second.undo(author: "me")
+        #expect(try address() == Version2.Address(street: "Gasse", city: "Basel"))
+        try second.undo(author: "me")
+        #expect(try address() == Version2.Address(street: "Gasse", city: "Bern"))
+        try second.redo(author: "me")
+        let changes = try second.history(of: Version2.Person.self, id: ann.id)
+        #expect(changes.first?.change["address.city"]?.new == .string("Basel"))
+        #expect(changes.last?.change["address.street"]?.new == .string("Gasse"))
+        second.close()
+        try Store.open(at: path, for: Version3.Person.self).close()
+        let store = try Store.open(at: path, for: Version4.Person.self)
+        try store.undo(author: "me")
+        #expect(try store.fetch(Version4.Person.self).all().map(\.town) == ["Bern"])
+        #expect(try store.verify().problems == [])
+    }
+
     @Test func oneAttributeCannotBecomeTwoMembers() throws {
         try makeFirst()
         let plan = try Store.plan(at: path, for: Ambiguous.Person.self)
