@@ -34,17 +34,17 @@ extension ManagedContext {
         _ otherProperties: repeat KeyPath<M.Snapshot, each Other>, is value: T,
         _ otherValues: repeat each Other, inserting make: @autoclosure () throws -> M
     ) throws -> M {
-        let fields = UniqueField<M>.all(
-            property, repeat each otherProperties, are: value, repeat each otherValues)
-        // Not a key path: one in a function with a parameter pack crashes (Swift 6.3).
-        let areWanted = fields.allSatisfy { $0.isWanted }
+        let fields = UniqueField.all(
+            of: type, property, repeat each otherProperties, are: value,
+            repeat each otherValues)
+        let values = UniqueValues(fields, in: core.schema, core.table(for: type).entity)
         trap(
-            unless: areWanted,
+            unless: values.areWanted,
             "upsert(_:where:_:is:_:inserting:) with nil, which any number of objects may have")
-        if let found = try object(with: fields) { return found }
+        if let found: M = try object(with: values) { return found }
         let object = try make()
         insert(object)
-        let hasValues = try self.object(with: fields) === object
+        let hasValues = try values.isFound(object, core.pending)
         trap(
             unless: hasValues,
             "upsert(_:where:_:is:_:inserting:) has inserted a \(M.self) with another value: give "

@@ -1,79 +1,93 @@
 import StetStore
 
 /// The values of a unique index by which an object is looked up.
-struct UniqueValues<M: Model> {
+///
+/// It is not generic, so that look-ups run without the metadata of the model.
+struct UniqueValues {
     let index: NumberedIndex
     /// The fields in the order of the index.
-    private let fields: [UniqueField<M>]
-    private let hasNormalizers: Bool
+    private let fields: [UniqueField]
 
     /// Finds the index of some properties.
     ///
     /// - Precondition: there is one.
-    init(_ fields: [UniqueField<M>], in schema: Schema, _ entity: EntityNumber) {
-        let description = M._$description
-        let slots = fields.map { description.slot(of: $0.keyPath) ?? -1 }
-        guard let index = schema.uniqueIndex(of: slots, ofEntity: entity) else {
+    init(_ fields: [UniqueField], in schema: Schema, _ entity: EntityNumber) {
+        guard let index = schema.uniqueIndex(of: fields.map(\.slot), ofEntity: entity) else {
             trap(
                 "object(_:where:_:is:_:) needs a property that is '.unique', or the properties of "
                     + "a '#Unique' without condition")
         }
         self.index = index
-        self.fields = index.index.parts.compactMap { part in
-            slots.firstIndex(of: part.slot).map { fields[$0] }
-        }
-        hasNormalizers = slots.contains(where: description.hasNormalizers)
+        self.fields =
+            fields.count == 1
+            ? fields
+            : index.index.parts.compactMap { part in fields.first { $0.slot == part.slot } }
     }
 
     /// The values to look for, as they were given.
     var wanted: [Value] { fields.map(\.wanted) }
 
-    private var slots: [Slot] { index.index.parts.map(\.slot) }
+    /// False if one of the values is nil, which any number of objects may have.
+    var areWanted: Bool { !fields.contains { $0.wanted == .null } }
 
     /// The values to look for, as a save would normalise them, and as they were given if that is
     /// different.
     var candidates: [[Value]] {
-        if !hasNormalizers { return [wanted] }
-        let normalized = zip(fields, slots).map { M._$description.normalized($0.wanted, slot: $1) }
-        return normalized == wanted ? [wanted] : [normalized, wanted]
+        let normalized = fields.map(\.normalized)
+        if !fields.contains(where: \.hasNormalizers) { return [normalized] }
+        return normalized == wanted ? [normalized] : [normalized, wanted]
+    }
+
+    /// Returns whether a look-up would find an object, if no other one is in the way.
+    func isFound(_ object: AnyObject, _ pending: PendingChanges) throws -> Bool {
+        let key = try key(of: object, pending)
+        return try candidates.contains { try index.index.key(of: $0) == key }
     }
 
     /// Returns the key of an object in the index, after a save has normalised its values.
-    func key(of object: M, _ pending: PendingChanges) throws -> [UInt8] {
-        if !hasNormalizers { return try index.index.key(of: fields.map { $0.value(object) }) }
-        return try index.index.key(
-            of: zip(fields, slots).map { $0.normalized(object, pending, $1) })
+    func key(of object: AnyObject, _ pending: PendingChanges) throws -> [UInt8] {
+        try index.index.key(of: fields.map { $0.value(object, pending) })
     }
 }
 
 /// A property of a unique index, with the value by which an object is looked up.
-struct UniqueField<M: Model> {
-    fileprivate let keyPath: PartialKeyPath<M.Snapshot>
+struct UniqueField {
+    fileprivate let slot: Slot
     fileprivate let wanted: Value
-    /// Returns the value that an object has.
-    fileprivate let value: (M) -> Value
+    /// The value to look for, as a save would normalise it.
+    fileprivate let normalized: Value
+    fileprivate let hasNormalizers: Bool
     /// Returns the value that an object has after a save has normalised it.
-    fileprivate let normalized: (M, PendingChanges, Slot) -> Value
+    fileprivate let value: (AnyObject, PendingChanges) -> Value
 
-    /// False for nil, which any number of objects may have.
-    var isWanted: Bool { wanted != .null }
-
-    init<T: StoredValue>(_ property: KeyPath<M.Snapshot, T>, _ value: T) {
-        keyPath = property
+    private init<M: Model, T: StoredValue>(
+        _ type: M.Type, _ property: KeyPath<M.Snapshot, T>, _ value: T
+    ) {
+        let description = M._$description
+        let slot = description.slot(of: property) ?? -1
+        self.slot = slot
         wanted = value._value
-        self.value = { $0._$snapshot[keyPath: property]._value }
-        normalized = { $1.normalized(property, of: $0, slot: $2) }
+        hasNormalizers = slot >= 0 && description.hasNormalizers(slot: slot)
+        normalized = hasNormalizers ? description.normalized(wanted, slot: slot) : wanted
+        self.value =
+            hasNormalizers
+            ? { object, pending in
+                pending.normalized(property, of: unsafeDowncast(object, to: M.self), slot: slot)
+            }
+            : { object, _ in
+                unsafeDowncast(object, to: M.self)._$snapshot[keyPath: property]._value
+            }
     }
 
     /// Returns the fields of properties with their values.
-    static func all<T: StoredValue, each Other: StoredValue>(
-        _ property: KeyPath<M.Snapshot, T>,
+    static func all<M: Model, T: StoredValue, each Other: StoredValue>(
+        of type: M.Type, _ property: KeyPath<M.Snapshot, T>,
         _ otherProperties: repeat KeyPath<M.Snapshot, each Other>, are value: T,
         _ otherValues: repeat each Other
     ) -> [UniqueField] {
-        var fields = [UniqueField(property, value)]
+        var fields = [UniqueField(type, property, value)]
         for (property, value) in repeat (each otherProperties, each otherValues) {
-            fields.append(UniqueField(property, value))
+            fields.append(UniqueField(type, property, value))
         }
         return fields
     }
@@ -103,24 +117,24 @@ extension ManagedContext {
         _ otherProperties: repeat KeyPath<M.Snapshot, each Other>, is value: T,
         _ otherValues: repeat each Other
     ) throws -> M? {
-        let fields = UniqueField<M>.all(
-            property, repeat each otherProperties, are: value, repeat each otherValues)
-        return try object(with: fields)
+        let fields = UniqueField.all(
+            of: type, property, repeat each otherProperties, are: value, repeat each otherValues)
+        let entity = core.table(for: type).entity
+        return try object(with: UniqueValues(fields, in: core.schema, entity))
     }
 
     /// Returns the object with the values of a unique index; nil when there is none.
-    func object<M: Model>(with fields: [UniqueField<M>]) throws -> M? {
+    func object<M: Model>(with values: UniqueValues) throws -> M? {
         try core.checkUsable()
         let table = core.table(for: M.self)
-        let values = UniqueValues(fields, in: core.schema, table.entity)
         for candidate in values.candidates where !candidate.contains(.null) {
-            if let found = try object(values, candidate, table) { return found }
+            if let found: M = try object(values, candidate, table) { return found }
         }
         return nil
     }
 
     private func object<M: Model>(
-        _ values: UniqueValues<M>, _ candidate: [Value], _ table: _ObjectTable
+        _ values: UniqueValues, _ candidate: [Value], _ table: _ObjectTable
     ) throws -> M? {
         let index = values.index
         let wanted = try index.index.key(of: candidate)

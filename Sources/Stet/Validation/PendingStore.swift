@@ -67,8 +67,8 @@ public final class PendingStore {
         _ otherValues: repeat each Other
     ) -> M.Snapshot? {
         let entity = number(of: type)
-        let fields = UniqueField<M>.all(
-            property, repeat each otherProperties, are: value, repeat each otherValues)
+        let fields = UniqueField.all(
+            of: type, property, repeat each otherProperties, are: value, repeat each otherValues)
         let values = UniqueValues(fields, in: store.file.schema, entity)
         let found = reading(nil) { state in
             try state.object(
