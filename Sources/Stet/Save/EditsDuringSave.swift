@@ -77,13 +77,15 @@ extension ContextCore {
             let table = object._$table
         else { return }
         resolving(()) {
-            let (then, now) = (try M._$body(of: entry.current), try object._$body())
-            if then == now, entry.flags.contains(.deleted) == object._$flags.contains(.deleted) {
+            let sides = MergeSides(
+                table, object.id, base: try M._$body(of: entry.current), mine: try object._$body(),
+                theirs: try M._$body(of: present.base))
+            let isDeleted = object._$flags.contains(.deleted)
+            // Derived values may have changed with what was withdrawn before.
+            if try sides.hasNoChangeOfMine(), entry.flags.contains(.deleted) == isDeleted {
                 return pending.rollBack(object)
             }
             if object.isInserted { return }
-            let base = try M._$body(of: present.base)
-            let sides = MergeSides(table, object.id, base: then, mine: now, theirs: base)
             let capture = try table.capture(object.id, sides.later(than: object, self), as: M.self)
             pending.change(object) { _ in object._$restore(capture) }
         }
