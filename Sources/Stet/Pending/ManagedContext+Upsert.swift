@@ -39,12 +39,12 @@ extension ManagedContext {
             repeat each otherValues)
         let values = UniqueValues(fields, in: core.schema, core.table(for: type).entity)
         trap(
-            unless: values.areWanted,
+            unless: values.haveNoNil,
             "upsert(_:where:_:is:_:inserting:) with nil, which any number of objects may have")
         if let found: M = try object(with: values) { return found }
         let object = try make()
         insert(object)
-        let hasValues = try values.isFound(object, core.pending)
+        let hasValues = try values.areValues(of: object, core.pending)
         trap(
             unless: hasValues,
             "upsert(_:where:_:is:_:inserting:) has inserted a \(M.self) with another value: give "

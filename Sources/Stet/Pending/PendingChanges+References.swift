@@ -65,6 +65,21 @@ extension PendingChanges {
         }
     }
 
+    /// Lets the objects that refer to a pending object refer to another owner, behind the members
+    /// that it has.
+    func redirectReferrers(of object: some Model, to owner: ObjectID) throws {
+        for (referrer, slot) in try referrersInMemory(of: object) where referrer !== object {
+            try redirect(referrer, slot, to: owner)
+        }
+    }
+
+    private func redirect(_ referrer: some Model, _ slot: Slot, to owner: ObjectID) throws {
+        guard let end = referrer._$table?.ends.first(where: { $0.slot == slot }) else { return }
+        let isPlaced = end.isOrdered && owner != .none
+        let position = isPlaced ? try core.positionAtEnd(of: owner, at: end) : nil
+        refer(referrer, end, to: ReferencePlace(owner: owner, position: position))
+    }
+
     /// Returns the live objects that refer to an object, each with the slot of the reference.
     func referrersInMemory(of object: some Model) throws -> [(any Model, slot: Slot)] {
         var found: [(any Model, slot: Slot)] = []

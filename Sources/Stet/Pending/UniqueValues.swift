@@ -27,19 +27,19 @@ struct UniqueValues {
     /// The values to look for, as they were given.
     var wanted: [Value] { fields.map(\.wanted) }
 
-    /// False if one of the values is nil, which any number of objects may have.
-    var areWanted: Bool { !fields.contains { $0.wanted == .null } }
-
     /// The values to look for, as a save would normalise them, and as they were given if that is
-    /// different.
+    /// different; none with a nil, which any number of objects may have.
     var candidates: [[Value]] {
         let normalized = fields.map(\.normalized)
-        if !fields.contains(where: \.hasNormalizers) { return [normalized] }
-        return normalized == wanted ? [normalized] : [normalized, wanted]
+        let isSame = !fields.contains(where: \.hasNormalizers) || normalized == wanted
+        return (isSame ? [normalized] : [normalized, wanted]).filter { !$0.contains(.null) }
     }
 
-    /// Returns whether a look-up would find an object, if no other one is in the way.
-    func isFound(_ object: AnyObject, _ pending: PendingChanges) throws -> Bool {
+    /// False if one of the values is nil, or would be after a save.
+    var haveNoNil: Bool { !fields.contains { $0.normalized == .null } }
+
+    /// Returns whether an object has the values.
+    func areValues(of object: AnyObject, _ pending: PendingChanges) throws -> Bool {
         let key = try key(of: object, pending)
         return try candidates.contains { try index.index.key(of: $0) == key }
     }
@@ -127,7 +127,7 @@ extension ManagedContext {
     func object<M: Model>(with values: UniqueValues) throws -> M? {
         try core.checkUsable()
         let table = core.table(for: M.self)
-        for candidate in values.candidates where !candidate.contains(.null) {
+        for candidate in values.candidates {
             if let found: M = try object(values, candidate, table) { return found }
         }
         return nil
@@ -152,9 +152,15 @@ extension ManagedContext {
         let stored = try store.file.read { reader in
             try reader.objects(of: index, with: candidate, asOf: revision)
         }
+        // An object without edits is found by its stored value, as in a query, also where an object
+        // that its value is derived from has edits.
+        let readsOthers = core.schema.readsOtherObjects(index)
+        let edited = readsOthers ? Set(core.changedObjects.map { $0.id }) : nil
         for id in stored {
+            guard let object = try table.load(id, as: M.self) else { continue }
+            if let edited, !edited.contains(id), !object.isDeleted { return object }
             // A live object may have a different value by now.
-            if let object = try table.load(id, as: M.self), try hasValues(object) { return object }
+            if try hasValues(object) { return object }
         }
         return nil
     }

@@ -54,11 +54,8 @@ extension PendingChanges {
     func candidates<M: Model>(
         at wanted: [UInt8], in index: NumberedIndex, as type: M.Type, key: (M) throws -> [UInt8]
     ) rethrows -> [ObjectID] {
-        // The value of a derived attribute may change without an edit of its object.
-        let slots = core.schema.entities[index.entity].derivedSlots
-        if lookups == nil || index.index.parts.contains(where: { slots.contains($0.slot) }) {
-            lookups = ValueLookups()
-        }
+        // The value may change without an edit of its object.
+        if lookups == nil || core.schema.readsOtherObjects(index) { lookups = ValueLookups() }
         let editCount = lookups?.editCount ?? 0
         let edited = lookups?.edited(since: index)
         var keys: [(ObjectID, [UInt8])] = []

@@ -16,10 +16,15 @@ public struct UniquenessPolicy<M: Model> {
     public static var fail: UniquenessPolicy { UniquenessPolicy(decision: .fail) }
 
     /// The new object is not inserted.
+    ///
+    /// The existing one may be an earlier object of the stream.
     public static var skip: UniquenessPolicy { UniquenessPolicy(decision: .skip) }
 
     /// The closure takes what it wants of the new object over into the existing one; the new object
     /// is not inserted.
+    ///
+    /// An object that conflicts with several others updates the one with the same value of the
+    /// property that is declared first.
     ///
     /// ```swift
     /// .update { existing, new in existing.name = new.name }
@@ -44,7 +49,9 @@ extension Store {
     /// ```
     ///
     /// An object whose unique values another one has, in the store or in the stream, is treated as
-    /// `onConflict` says. What such an object refers to is inserted all the same.
+    /// `onConflict` says. What such an object refers to is inserted all the same; what refers to it
+    /// refers to the other object instead, also the members of its to-many relationships with a
+    /// to-one inverse.
     ///
     /// - Returns: the number of inserted objects.
     /// - Throws: `InsertStreamError`.
@@ -120,48 +127,84 @@ extension ManagedContext {
     fileprivate nonisolated(nonsending) func save<M: Model>(
         _ label: String?, _ objects: inout [ObjectID: M], _ policy: UniquenessPolicy<M>
     ) async throws {
+        defer { core.saves.isRepeated = nil }
         while true {
+            // A save whose conflicts are resolved is none that was refused.
+            core.saves.isRepeated = { [objects] error in
+                !policy.conflicts(in: error, among: objects).isEmpty
+            }
             do {
                 _ = try await save(label, onFailure: .keepPending)
                 return
-            } catch let error as ValidationError {
+            } catch {
+                let conflicts = policy.conflicts(in: error, among: objects)
                 // Ends, because each round removes at least one object.
-                guard try resolve(error, &objects, policy) else { throw error }
+                guard try resolve(conflicts, &objects, policy) else { throw error }
             }
         }
     }
 
-    /// Returns whether all violations of a save concern unique values, and are resolved now.
+    /// Treats objects that must give way, as if each were saved alone, and returns whether there
+    /// was one.
+    ///
+    /// It leaves to the next round those whose conflicts may be others by now: what the save has
+    /// reported is the state before.
     private func resolve<M: Model>(
-        _ error: ValidationError, _ objects: inout [ObjectID: M], _ policy: UniquenessPolicy<M>
+        _ conflicts: [UniqueConflict], _ objects: inout [ObjectID: M], _ policy: UniquenessPolicy<M>
     ) throws -> Bool {
-        if case .fail = policy.decision { return false }
-        guard error.violations.allSatisfy({ $0.code == .notUnique }) else { return false }
-        var conflicts: [(loser: ObjectID, winner: ObjectID)] = []
-        for violation in error.violations {
-            guard let id = violation.object, let other = violation.other else { return false }
-            // Of two new objects the later one gives way: ids ascend.
-            let loser = objects[other] != nil ? max(id, other) : id
-            conflicts.append((loser, loser == id ? other : id))
-        }
-        // One after the other, as if each were saved alone: an object that has given way keeps no
-        // later one from being inserted.
-        let ordered = conflicts.enumerated().sorted { one, other in
-            (one.element.loser, one.offset) < (other.element.loser, other.offset)
-        }
         var resolved: Set<ObjectID> = []
-        for (_, (loser, winner)) in ordered where !resolved.contains(winner) {
-            guard let object = objects[loser] else { continue }
-            if case .update(let change) = policy.decision,
-                let existing = try self.object(M.self, id: winner)
-            {
-                try change(existing, object)
-            }
+        for conflict in conflicts {
+            // One that conflicts with two objects gives way to the first.
+            guard let object = objects[conflict.loser] else { continue }
+            if resolved.contains(conflict.winner) { break }
+            guard let existing = try self.object(M.self, id: conflict.winner) else { break }
+            let before = try uniqueValues(of: existing)
+            if case .update(let change) = policy.decision { try change(existing, object) }
+            let isWinnerChanged = try existing.isDeleted || uniqueValues(of: existing) != before
+            // What refers to an object would insert it again.
+            let owner = existing.isDeleted ? .none : existing.id
+            try core.pending.redirectReferrers(of: object, to: owner)
             rollback(object)
-            objects[loser] = nil
-            resolved.insert(loser)
+            objects[conflict.loser] = nil
+            resolved.insert(conflict.loser)
+            if isWinnerChanged { break }
         }
         return !resolved.isEmpty
+    }
+
+    /// Returns the values on which the entries of an object in unique indexes depend.
+    private func uniqueValues<M: Model>(of object: M) throws -> [Value] {
+        let entity = core.table(for: M.self).entity
+        let indexes = core.schema.indexes(ofEntity: entity).map(\.index).filter(\.isUnique)
+        let values = try object._$body().values(of: core.schema.entities[entity])
+        return indexes.flatMap { $0.slots + $0.conditionSlots.sorted() }.map { values[$0] }
+    }
+}
+
+/// A new object that has a unique value of another one.
+private struct UniqueConflict {
+    let loser: ObjectID
+    let winner: ObjectID
+}
+
+extension UniquenessPolicy {
+    /// Returns the conflicts of a refused save of new objects, in the order of the objects that
+    /// must give way; none if the save was refused for other reasons, too, or the policy resolves
+    /// none.
+    fileprivate func conflicts(
+        in error: any Error, among objects: [ObjectID: M]
+    ) -> [UniqueConflict] {
+        if case .fail = decision { return [] }
+        guard let error = error as? ValidationError,
+            error.violations.allSatisfy({ $0.code == .notUnique })
+        else { return [] }
+        return error.violations.compactMap { violation in
+            guard let id = violation.object, let other = violation.other, objects[id] != nil
+            else { return nil }
+            // Of two new objects the later one gives way: ids ascend.
+            if objects[other] != nil, other > id { return nil }
+            return UniqueConflict(loser: id, winner: other)
+        }
     }
 }
 

@@ -23,7 +23,11 @@ struct KeysCommand: ParsableCommand {
     @Flag(help: "Writes JSON instead of text.")
     var json = false
 
-    @Option(help: "Destroys the keys of the object with this id: what they have sealed is erased.")
+    @Option(
+        help: """
+            Destroys the keys of the object with this id, if --yes is given: what they have sealed \
+            is erased.
+            """)
     var destroy: String?
 
     @OptionGroup var confirmation: ConfirmationOptions
@@ -129,15 +133,18 @@ struct KeysCommand: ParsableCommand {
         if isDone { try places.destroyKeys(of: id) }
         let result =
             switch before?.keyCount {
-            case nil: isDone ? "had no key, and gets none" : "has no key, and would get none"
+            case nil:
+                isDone
+                    ? "had no key, and can never get one now"
+                    : "has no key; with --yes it can never get one"
             case 0?: "was destroyed before"
             case let count?: "\(count.keys) \(isDone ? "destroyed" : "would be destroyed")"
             }
         try output.say(
             text: "\(id): \(result)",
             json: .object([
-                "destroyedCount": .integer(before?.keyCount ?? 0),
                 "id": .string(id.description), "isDone": .bool(isDone),
+                "keyCount": .integer(before?.keyCount ?? 0),
             ]))
     }
 

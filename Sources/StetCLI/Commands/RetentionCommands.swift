@@ -1,9 +1,9 @@
 import ArgumentParser
 import StetStore
 
-/// The options of commands that remove history.
+/// The options of commands that remove history or keys.
 struct ConfirmationOptions: ParsableArguments {
-    @Flag(help: "Removes it; without this flag, only the plan is shown.")
+    @Flag(help: "Does it; without this flag, only the plan is shown.")
     var yes = false
 }
 

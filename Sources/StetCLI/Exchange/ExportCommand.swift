@@ -21,8 +21,6 @@ struct ExportCommand: StoreCommand {
             --large-data writes the bytes to files of a folder.
             """)
 
-    enum Format: String, ExpressibleByArgument, CaseIterable { case jsonl, csv }
-
     @OptionGroup var options: StoreOptions
     @OptionGroup var moment: MomentOptions
 
@@ -34,8 +32,8 @@ struct ExportCommand: StoreCommand {
             JSON Lines or comma-separated values; by default as the name of the file says (.csv), \
             otherwise JSON Lines.
             """,
-        completion: .list(Format.allCases.map(\.rawValue)))
-    var format: Format?
+        completion: .list(ExchangeFormat.allCases.map(\.rawValue)))
+    var format: ExchangeFormat?
 
     @Option(
         help: """
@@ -55,13 +53,14 @@ struct ExportCommand: StoreCommand {
 
     @OptionGroup var progress: ProgressOptions
 
-    private var isCSV: Bool {
-        format.map { $0 == .csv } ?? output?.hasSuffix(".csv") ?? false
-    }
+    private var isCSV: Bool { (format ?? ExchangeFormat(ofFile: output ?? "")) == .csv }
 
     func validate() throws {
         if isCSV, entities.count != 1 {
-            throw ValidationError("CSV has the objects of one entity: name one.")
+            throw ValidationError(
+                format == nil
+                    ? "A file .csv has the objects of one entity: name one, or use --format jsonl."
+                    : "CSV has the objects of one entity: name one.")
         }
     }
 

@@ -24,8 +24,6 @@ struct ImportCommand: StoreCommand {
             that the store does not have are read from the folder that export has written.
             """)
 
-    enum Format: String, ExpressibleByArgument, CaseIterable { case csv, jsonl }
-
     /// The property of the entity for a column.
     struct Mapping: ExpressibleByArgument {
         let column: String
@@ -48,7 +46,7 @@ struct ImportCommand: StoreCommand {
     var words: [String]
 
     @Option(help: "CSV or JSON Lines; by default, determined by the file's extension.")
-    var format: Format?
+    var format: ExchangeFormat?
 
     @Option(
         name: .customLong("map"), parsing: .singleValue,
@@ -104,7 +102,7 @@ struct ImportCommand: StoreCommand {
         }
     }
 
-    private var fileFormat: Format { format ?? (file.hasSuffix(".csv") ? .csv : .jsonl) }
+    private var fileFormat: ExchangeFormat { format ?? ExchangeFormat(ofFile: file) }
 
     // MARK: Performing
 

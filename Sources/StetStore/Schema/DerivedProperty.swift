@@ -180,3 +180,22 @@ struct ExpressionCheck {
         return (steps, entity)
     }
 }
+
+extension Schema {
+    /// Returns whether the entry of an object in an index may depend on other objects.
+    package func readsOtherObjects(_ index: NumberedIndex) -> Bool {
+        if entities[index.entity].derivedSlots.isEmpty { return false }
+        return index.index.parts.contains { readsOtherObjects($0.slot, ofEntity: index.entity) }
+    }
+
+    private func readsOtherObjects(_ slot: Slot, ofEntity entity: EntityNumber) -> Bool {
+        guard entities[entity].properties[slot].isDerived,
+            let derived = derivedProperties.first(where: {
+                $0.entity == entity && $0.slot == slot
+            })
+        else { return false }
+        return derived.inputs.contains { input in
+            !input.steps.isEmpty || readsOtherObjects(input.slot, ofEntity: entity)
+        }
+    }
+}

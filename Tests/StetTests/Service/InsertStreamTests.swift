@@ -148,13 +148,52 @@ import Testing
 
     @Test(
         "Service 4 an object that conflicts with two others gives way to the first of them",
-        arguments: [1, 10])
+        arguments: [1, 2, 10])
     func twoOthers(batch: Int) async throws {
-        let updated = try await tickets(
-            ["a9"], batch: batch,
-            onConflict: .update { existing, new in
-                existing.note += " \(new.name)\(new.number)"
-            })
-        #expect(updated == ["a1 a9", "z9"])
+        let noting = UniquenessPolicy<Ticket>.update { existing, new in
+            existing.note += " \(new.name)\(new.number)"
+        }
+        #expect(try await tickets(["a9"], batch: batch, onConflict: noting) == ["a1 a9", "z9"])
+        let updated = try await tickets(["b2", "a2"], batch: batch, onConflict: noting)
+        #expect(updated == ["a1 a2", "b2", "z9"])
+    }
+
+    @Test(
+        "Service 4 an object that is in the way of a later one may have to give way itself",
+        arguments: [1, 2, 10])
+    func chain(batch: Int) async throws {
+        // "c9" gives way to "z9", "c3" to "c2", and "d3" to nothing.
+        let skipped = try await tickets(
+            ["c9", "c2", "c3", "d3"], batch: batch, onConflict: .skip)
+        #expect(skipped == ["a1", "c2", "d3", "z9"])
+    }
+
+    @Test(
+        "Service 4 a closure may change the unique values of the existing object, or delete it",
+        arguments: [1, 2, 10])
+    func changedWinner(batch: Int) async throws {
+        let renumbered = try await tickets(
+            ["a2", "c1"], batch: batch,
+            onConflict: .update { existing, new in existing.number = new.number })
+        #expect(renumbered == ["a2", "c1", "z9"])
+        let replaced = try await tickets(
+            ["a2", "c1", "a3"], batch: batch,
+            onConflict: .update { existing, _ in existing.context?.delete(existing) })
+        #expect(replaced == ["a3", "c1", "z9"])
+    }
+
+    @Test("Service 4 a conflict that is resolved is no refused save")
+    func refusals() async throws {
+        let store = try Store.inMemory(for: Ticket.self)
+        try await store.edit { $0.insert(Ticket(name: "a", number: 1)) }
+        var refusals = store.refusals.makeAsyncIterator()
+        func insert(_ lines: [String], _ policy: UniquenessPolicy<Ticket>) async throws -> Int {
+            try await store.insert(stream: stream(lines), lines[0], onConflict: policy) { line in
+                Ticket(name: String(line.prefix(1)), number: Int(line.suffix(1)) ?? 0)
+            }
+        }
+        #expect(try await insert(["a2", "b3"], .skip) == 1)
+        await #expect(throws: InsertStreamError.self) { _ = try await insert(["a4"], .fail) }
+        #expect(await refusals.next()?.label == "a4")
     }
 }
