@@ -110,6 +110,19 @@ struct DeleteRuleTests {
         #expect(try context.fetch(Notebook.self).count() == 1)
     }
 
+    @Test func aRuleDoesNotFollowAReferenceThatWasCleared() throws {
+        let context = store.context()
+        let (notebook, cover) = (Notebook(name: "Swift"), Cover(colour: "red"))
+        cover.notebook = notebook
+        cover.note = Note(text: "stays")
+        context.insert(cover)
+        try context.save()
+        cover.note = nil
+        context.delete(cover)
+        try context.save()
+        #expect(try store.fetch(Note.self).all().map(\.text) == ["stays"])
+    }
+
     @Test func orphansAreDeletedAndOnlyOrphans() throws {
         let context = store.context()
         let (swift, rust) = (Notebook(name: "Swift"), Notebook(name: "Rust"))
