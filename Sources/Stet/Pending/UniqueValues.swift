@@ -18,6 +18,7 @@ struct UniqueValues {
                     + "a '#Unique' without condition")
         }
         self.index = index
+        // Most look-ups are by one value.
         self.fields =
             fields.count == 1
             ? fields

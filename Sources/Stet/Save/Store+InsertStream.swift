@@ -152,11 +152,11 @@ extension ManagedContext {
     private func resolve<M: Model>(
         _ conflicts: [UniqueConflict], _ objects: inout [ObjectID: M], _ policy: UniquenessPolicy<M>
     ) throws -> Bool {
-        var resolved: Set<ObjectID> = []
+        var hasResolved = false
         for conflict in conflicts {
             // One that conflicts with two objects gives way to the first.
             guard let object = objects[conflict.loser] else { continue }
-            if resolved.contains(conflict.winner) { break }
+            // The other one may have given way itself.
             guard let existing = try self.object(M.self, id: conflict.winner) else { break }
             let before = try uniqueValues(of: existing)
             if case .update(let change) = policy.decision { try change(existing, object) }
@@ -166,10 +166,10 @@ extension ManagedContext {
             try core.pending.redirectReferrers(of: object, to: owner)
             rollback(object)
             objects[conflict.loser] = nil
-            resolved.insert(conflict.loser)
+            hasResolved = true
             if isWinnerChanged { break }
         }
-        return !resolved.isEmpty
+        return hasResolved
     }
 
     /// Returns the values on which the entries of an object in unique indexes depend.
