@@ -14,8 +14,8 @@ struct UniqueValues {
     init(_ fields: [UniqueField], in schema: Schema, _ entity: EntityNumber) {
         guard let index = schema.uniqueIndex(of: fields.map(\.slot), ofEntity: entity) else {
             trap(
-                "object(_:where:_:is:_:) needs a property that is '.unique', or the properties of "
-                    + "a '#Unique' without condition")
+                "object(_:where:_:is:_:) and upsert need a property that is '.unique', or the "
+                    + "properties of a '#Unique' without condition")
         }
         self.index = index
         // Most look-ups are by one value.

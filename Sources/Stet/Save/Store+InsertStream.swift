@@ -158,9 +158,12 @@ extension ManagedContext {
             guard let object = objects[conflict.loser] else { continue }
             // The other one may have given way itself.
             guard let existing = try self.object(M.self, id: conflict.winner) else { break }
-            let before = try uniqueValues(of: existing)
-            if case .update(let change) = policy.decision { try change(existing, object) }
-            let isWinnerChanged = try existing.isDeleted || uniqueValues(of: existing) != before
+            var isWinnerChanged = false
+            if case .update(let change) = policy.decision {
+                let before = try uniqueValues(of: existing)
+                try change(existing, object)
+                isWinnerChanged = try existing.isDeleted || uniqueValues(of: existing) != before
+            }
             // What refers to an object would insert it again.
             let owner = existing.isDeleted ? .none : existing.id
             try core.pending.redirectReferrers(of: object, to: owner)

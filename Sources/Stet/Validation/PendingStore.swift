@@ -57,6 +57,8 @@ public final class PendingStore {
     /// Returns the object with a unique value, or with the values of a compound unique index; nil
     /// when there will be none, and for a nil value.
     ///
+    /// The objects have been normalised; the values are compared with theirs as they are given.
+    ///
     /// - Precondition: the property is `.unique`, or the properties are those of a `#Unique`
     ///   without condition.
     /// - Complexity: a few reads, and O(changes in the store since the context's revision); the

@@ -132,7 +132,7 @@ struct MigrationDriver {
         for _ in 0..<Int.random(in: 1...4, using: &generator) { mutate() }
         if pastEntities.contains(entities), entities != before {
             // Opening a store with earlier models again is refused.
-            (entities, states, origins) = (before, values, SchemaOrigins())
+            (entities, states, origins, log) = (before, values, SchemaOrigins(), [])
         }
         pastEntities.append(entities)
         try open()
