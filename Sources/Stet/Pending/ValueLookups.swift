@@ -24,8 +24,11 @@ struct ValueLookups {
         edited.append(object)
     }
 
+    /// Forgets the values of an index.
+    mutating func forget(_ index: NumberedIndex) { known[index.number] = nil }
+
     /// Returns the objects that were edited since the last look-up in an index; nil when there was
-    /// none.
+    /// none that is remembered.
     func edited(since index: NumberedIndex) -> [ObjectKey]? {
         known[index.number].map { Array(edited.dropFirst($0.editCount)) }
     }
@@ -54,8 +57,9 @@ extension PendingChanges {
     func candidates<M: Model>(
         at wanted: [UInt8], in index: NumberedIndex, as type: M.Type, key: (M) throws -> [UInt8]
     ) rethrows -> [ObjectID] {
+        if lookups == nil { lookups = ValueLookups() }
         // The value may change without an edit of its object.
-        if lookups == nil || core.schema.readsOtherObjects(index) { lookups = ValueLookups() }
+        if core.schema.readsOtherObjects(index) { lookups?.forget(index) }
         let editCount = lookups?.editCount ?? 0
         let edited = lookups?.edited(since: index)
         var keys: [(ObjectID, [UInt8])] = []
