@@ -1,0 +1,63 @@
+import StetStore
+import StetTestSupport
+import Testing
+
+@testable import Stet
+
+/// What `verify` says of stored values that are not those of their expressions.
+@Suite struct DerivedVerificationTests {
+    @Test func aValueThatIsNotThatOfItsExpressionIsReported() throws {
+        let staff = try Staff()
+        let (_, company, person) = try staff.saved()
+        try write(person, ["fullName": .string("Bob Byron")], in: staff.store)
+        // The card is computed from the full name as it is stored.
+        #expect(
+            try staff.store.verify().problems.sorted() == [
+                "Employee \(person.id) has another card than its expression.",
+                "Employee \(person.id) has another fullName than its expression.",
+            ])
+        // The next save that changes an input mends it.
+        let context = staff.store.context()
+        let found = try #require(try context.object(Employee.self, id: person.id))
+        found.last = "Lovelace"
+        try context.save()
+        #expect(try staff.stored(found)?.fullName == "Ada Lovelace")
+        #expect(try staff.store.verify().problems == [])
+        // A value that an object at the end of a reference decides.
+        try write(company, ["name": .string("Engines")], in: staff.store)
+        let sentences = try staff.store.verify().problems.sorted()
+        #expect(
+            sentences == [
+                "Employee \(person.id) has another employerName than its expression.",
+                "Firm \(company.id) has another title than its expression.",
+            ])
+    }
+
+    /// Commits values as a program would that does not compute derived ones.
+    private func write<M: Model>(
+        _ object: M, _ changed: [String: Value], in store: Store
+    ) throws {
+        let file = store.file
+        let number = try #require(file.schema.number(ofEntity: M._$name))
+        let entity = file.schema.entities[number]
+        let context = store.context()
+        let stored = try #require(try context.object(M.self, id: object.id))
+        let before = try stored._$body()
+        var values = try before.values(of: entity)
+        for (slot, property) in entity.properties.enumerated() {
+            if let value = changed[property.name] { values[slot] = value }
+        }
+        let after = try EncodedBody(values, of: entity)
+        var changes = ChangeSetBuilder(schema: file.schema)
+        changes.append(
+            ChangeSetBuilder.Item(
+                kind: .update, entity: number, id: object.id, base: stored._$revision,
+                before: before.bytes.withUnsafeBytes { changes.copy($0) },
+                after: after.bytes.withUnsafeBytes { changes.copy($0) }))
+        let revision = try store.revision()
+        let set = try changes.encoded(
+            attributes: CommitAttributes(), base: revision, token: try file.token(at: revision),
+            time: 0)
+        _ = try file.submit(set).wait()
+    }
+}
