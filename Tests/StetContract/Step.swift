@@ -1,8 +1,8 @@
 /// One operation on a context; it has no effect if the objects that it names do not exist.
 indirect enum Step: Sendable {
     case insert(Label, Kind, name: String, references: [Relation: Label])
-    /// Finds the object of a kind with a key, or inserts one, and names it.
-    case upsert(Label, Kind, key: String, name: String)
+    /// Finds the object of a kind with a key, for leaves with a number, too, or inserts one, and names it.
+    case upsert(Label, Kind, key: String, number: Int, name: String)
     case name(Label, String)
     case number(Label, Int)
     /// Increments a counter.
@@ -14,6 +14,8 @@ indirect enum Step: Sendable {
     case secret(Label, Int?)
     /// Gives an object an array of embedded values.
     case parts(Label, [Part])
+    /// Gives an object an array of embedded values without identity.
+    case trail(Label, [Spot])
     /// Gives an object an embedded value, as a whole or member by member.
     case spot(Label, Spot, byMember: Bool)
     /// Gives an object an optional embedded value, or changes the members of the one it has.
@@ -60,7 +62,7 @@ enum Failure: String, Sendable, CaseIterable { case willCommit, begin, put, full
 
 /// A value that can be redacted.
 enum Attribute: String, Sendable, CaseIterable {
-    case name, number, key, file, secret, parts
+    case name, number, key, file, secret, parts, trail
     case row = "spot.row"
     /// An optional embedded value as a whole, and its members.
     case pose
@@ -102,10 +104,10 @@ extension Step {
         case .insert(let label, let kind, _, let references):
             return !run.known.contains(label)
                 && references.allSatisfy { $0.source == kind && hasKind($1, $0.target) }
-        case .upsert(let label, _, _, _): return !run.known.contains(label)
+        case .upsert(let label, _, _, _, _): return !run.known.contains(label)
         case .name(let label, _), .number(let label, _), .count(let label, _),
             .key(let label, _), .file(let label, _), .secret(let label, _), .parts(let label, _),
-            .spot(let label, _, _), .pose(let label, _, _),
+            .spot(let label, _, _), .pose(let label, _, _), .trail(let label, _),
             .delete(let label):
             return now.isAlive(label)
         case .refer(let relation, let source, let target):
@@ -137,11 +139,12 @@ extension Step {
     /// Returns the objects that an edit names, or may find in a world.
     func labels(in world: World) -> [Label] {
         switch self {
-        case .upsert(let label, let kind, let key, _): [label] + world.alive(kind, with: key)
+        case .upsert(let label, let kind, let key, let number, _):
+            [label] + world.alive(kind, with: key, number)
         case .insert(let label, _, _, let references): [label] + references.values
         case .name(let label, _), .number(let label, _), .count(let label, _),
             .key(let label, _), .file(let label, _), .secret(let label, _), .parts(let label, _),
-            .spot(let label, _, _), .pose(let label, _, _),
+            .spot(let label, _, _), .pose(let label, _, _), .trail(let label, _),
             .delete(let label), .reinsert(let label), .rollBackObject(let label):
             [label]
         case .refer(_, let source, let target): [source] + (target.map { [$0] } ?? [])
@@ -161,8 +164,8 @@ extension Step: CustomStringConvertible {
         case .insert(let label, let kind, let name, let references):
             let values = references.map { "\($0.property): \($1)" }.sorted().joined(separator: ", ")
             return "insert \(kind.rawValue) \(label) \"\(name)\" \(values)"
-        case .upsert(let label, let kind, let key, let name):
-            return "upsert \(kind.rawValue) \(label) by \(key), named \"\(name)\""
+        case .upsert(let label, let kind, let key, let number, let name):
+            return "upsert \(kind.rawValue) \(label) by \(key) \(number), named \"\(name)\""
         case .name(let label, let name): return "\(label).name = \"\(name)\""
         case .number(let label, let number): return "\(label).number = \(number)"
         case .count(let label, let increment): return "\(label).count += \(increment)"
@@ -172,6 +175,7 @@ extension Step: CustomStringConvertible {
         case .secret(let label, let number):
             return "\(label).secret = \(number.map(String.init) ?? "nil")"
         case .parts(let label, let parts): return "\(label).parts = \(parts)"
+        case .trail(let label, let trail): return "\(label).trail = \(trail)"
         case .spot(let label, let spot, let byMember):
             return "\(label).spot\(byMember ? " by member" : "") = \(spot)"
         case .pose(let label, let pose, let byMember):

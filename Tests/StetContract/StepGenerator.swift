@@ -122,7 +122,7 @@ struct StepGenerator {
     mutating func edit(_ scene: Scene) -> Step {
         let world = scene.now
         let most = world.objects.count > 14 ? 4 : 1
-        let choice = below(52)
+        let choice = below(55)
         switch choice {
         case 0...7: if chance(most) { return insertion(world) }
         case 14...17: return .delete(chance(2) ? edited(scene) : any(world))
@@ -167,6 +167,9 @@ struct StepGenerator {
         case 46...48: return .spot(popular(world), spot(), byMember: chance(2))
         case 49...51:
             return .pose(popular(world), chance(3) ? nil : spot(), byMember: chance(2))
+        case 52...54:
+            let label = popular(world)
+            return .trail(label, changed(world.objects[label]?.trail ?? []))
         default: return nil
         }
     }
@@ -211,6 +214,19 @@ struct StepGenerator {
         return parts
     }
 
+    /// Returns an array without identities with a change.
+    private mutating func changed(_ trail: [Spot]) -> [Spot] {
+        var trail = trail
+        let place = below(trail.count + 1)
+        switch below(trail.count > 4 ? 3 : 6) {
+        case 0: return []
+        case 1, 2: if place < trail.count { trail.remove(at: place) }
+        case 3: if place < trail.count { trail[place] = spot() }
+        default: trail.insert(spot(), at: place)
+        }
+        return trail
+    }
+
     /// Returns an object with pending changes: edits and the deletion of one object rarely coincide
     /// by chance.
     private mutating func edited(_ scene: Scene) -> Label {
@@ -233,7 +249,8 @@ struct StepGenerator {
             let present = world.alive(kind).compactMap { world.objects[$0]?.key }
             let key = chance(3) ? nil : pick(present)
             return .upsert(
-                nextLabel, kind, key: key ?? pick(Self.keys)!, name: names[below(5)])
+                nextLabel, kind, key: key ?? pick(Self.keys)!, number: below(2),
+                name: names[below(5)])
         }
         var references: [Relation: Label] = [:]
         for relation in Relation.references where relation.source == kind && chance(5) {

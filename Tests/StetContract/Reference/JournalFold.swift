@@ -125,6 +125,7 @@ extension World.Object {
         case ("key", .string(let text)): key = text
         case ("file", .data(let data)): file = Contents.number(ofStored: data)
         case ("parts", .list(let elements)): parts = elements.compactMap(Part.init(stored:))
+        case ("trail", .list(let elements)): trail = elements.compactMap(Spot.init(stored:))
         case ("secret", .data): secret = registry.secret(value)
         case ("number", .int(let number)): self.number = number
         case ("count", .int(let number)): count = number

@@ -97,6 +97,7 @@ extension Scene {
         values.file = choose(\.file)
         values.secret = choose(\.secret)
         values.parts = mergedParts(base.parts, mine.parts, theirs.parts) ?? choose(\.parts)
+        values.trail = choose(\.trail)
         values.spot = Spot(row: choose(\.spot.row), mark: choose(\.spot.mark))
         values.pose = choose(\.pose)
         if base.pose != nil, mine.pose != nil, theirs.pose != nil {

@@ -35,6 +35,10 @@ extension World {
             if let mark = objects[label]!.spot.mark, mark != before?.spot.mark {
                 objects[label]?.spot.mark = mark.trimmed
             }
+            let trail = objects[label]!.trail
+            if trail != before?.trail {
+                objects[label]?.trail = trail.map { Spot(row: $0.row, mark: $0.mark?.trimmed) }
+            }
             if let mark = objects[label]!.pose?.mark, mark != before?.pose?.mark {
                 objects[label]?.pose?.mark = mark.trimmed
             }
@@ -129,7 +133,9 @@ extension World {
                     $0 != label && isAlive($0) && $1.kind == object.kind && $1.claim == claim
                 })
             {
-                breaches.insert(Breach(code: 1551, object: label, property: "key"))
+                // A rule of several properties names none.
+                let property = object.kind == .leaf ? "" : "key"
+                breaches.insert(Breach(code: 1551, object: label, property: property))
             }
         }
         for list in List.all {
@@ -148,7 +154,7 @@ extension World.Object {
         [
             (("number", 0...9), number), (("count", -9...9), count),
             (("spot.row", 0...9), spot.row), (("pose.row", 0...9), pose?.row ?? 0),
-        ]
+        ] + trail.enumerated().map { index, mark in (("trail[\(index)].row", 0...9), mark.row) }
     }
 }
 

@@ -36,8 +36,10 @@ struct Scene {
             for relation in Relation.references {
                 if let target = references[relation] { now.refer(relation, label, to: target) }
             }
-        case .upsert(let label, let kind, let key, let name):
-            if now.objects[label] == nil { now.objects[label] = World.Object(kind: kind, key: key) }
+        case .upsert(let label, let kind, let key, let number, let name):
+            if now.objects[label] == nil {
+                now.objects[label] = World.Object(kind: kind, key: key, number: number)
+            }
             now.objects[label]?.name = name
         case .refer(let relation, let source, let target):
             now.refer(relation, source, to: target)
@@ -67,6 +69,7 @@ struct Scene {
         case .key(let label, let key): now.objects[label]?.key = key
         case .file(let label, let number): now.objects[label]?.file = number
         case .parts(let label, let parts): now.objects[label]?.parts = parts
+        case .trail(let label, let trail): now.objects[label]?.trail = trail
         case .spot(let label, let spot, _): now.objects[label]?.spot = spot
         case .pose(let label, let pose, let byMember):
             if !byMember || now.objects[label]?.pose != nil && pose != nil {

@@ -22,7 +22,11 @@ extension Stage {
             }
         }
         for kind in Kind.allCases {
-            for key in StepGenerator.keys { try lookUp(key, kind, in: world) }
+            for key in StepGenerator.keys {
+                for number in kind == .leaf ? [0, 1] : [0] {
+                    try lookUp(key, number, kind, in: world)
+                }
+            }
         }
         for list in List.all {
             for (label, object) in objects where world.objects[label]?.kind == list.owner {
@@ -37,21 +41,22 @@ extension Stage {
         try context.fetch(type).all()
     }
 
-    /// Looks up an object by its key, which is unique in most models; objects with pending changes
-    /// may share one until they are saved.
-    private func lookUp(_ key: String, _ kind: Kind, in world: World) throws {
+    /// Looks up an object by its key, and a leaf by key and number; objects with pending changes
+    /// may share them until they are saved.
+    private func lookUp(_ key: String, _ number: Int, _ kind: Kind, in world: World) throws {
         let found: (any Thing)?
         switch kind {
         case .box: found = try context.object(Box.self, where: \.key, is: key)
         case .item: found = try context.object(Item.self, where: \.key, is: key)
-        case .leaf: found = try context.object(Leaf.self, where: \.key, is: key)
+        case .leaf: found = try context.object(Leaf.self, where: \.key, \.number, is: key, number)
         case .tag: return
         }
         let label = found.map { registry.label(of: $0) }
-        let labels = world.objects.filter { $0.value.kind == kind && $0.value.key == key }.keys
+        let claim = World.Object(kind: kind, key: key, number: number).claim
+        let labels = world.objects.filter { $0.value.kind == kind && $0.value.claim == claim }.keys
         if label.map({ !labels.contains($0) }) ?? !labels.isEmpty {
             throw Difference(
-                "\(kind) with the key \(key): \(label.map { "\($0)" } ?? "nil"), and not one of "
+                "\(kind) with the key \(key) \(number): \(label.map { "\($0)" } ?? "nil"), and not one of "
                     + "\(labels.sorted())")
         }
     }
@@ -65,6 +70,7 @@ extension Stage {
             file: object.file.map(Contents.number),
             secret: object.secret.map { registry.secret($0._value) }, number: object.number)
         values.parts = object.parts.map { Part(id: $0.id, size: $0.size, note: $0.note) }
+        values.trail = object.trail.map { Spot(row: $0.row, mark: $0.mark) }
         values.spot = object.spot.spot
         values.pose = object.pose?.spot
         totals[registry.label(of: object)] = object.total
@@ -172,7 +178,7 @@ extension World.Object: CustomStringConvertible {
             + "file \(file.map(String.init) ?? "nil") "
             + "secret \(secret.map(\.description) ?? "nil") "
             + "spot \(spot) pose \(pose?.description ?? "nil") "
-            + "parts \(parts) count \(count) stamp \(stamp.map(String.init) ?? "nil") "
+            + "parts \(parts) trail \(trail) count \(count) stamp \(stamp.map(String.init) ?? "nil") "
             + "\(references.joined(separator: " ")))"
     }
 }

@@ -136,6 +136,7 @@ struct Inverse {
         } else if let parts = cell(\.parts) {
             world.objects[label]?.parts = parts
         }
+        if let trail = cell(\.trail) { world.objects[label]?.trail = trail }
         if let number = cell(\.number) { world.objects[label]?.number = number }
         world.objects[label]?.count += before.count - after.count
         for relation in Relation.references {
@@ -182,6 +183,7 @@ extension World {
             if one.file != two.file { cells.insert("\(label).file") }
             if one.secret != two.secret { cells.insert("\(label).secret") }
             if one.parts != two.parts { cells.insert("\(label).parts") }
+            if one.trail != two.trail { cells.insert("\(label).trail") }
             if one.spot.row != two.spot.row { cells.insert("\(label).spot.row") }
             if one.spot.mark != two.spot.mark { cells.insert("\(label).spot.mark") }
             if one.pose?.row != two.pose?.row { cells.insert("\(label).pose.row") }

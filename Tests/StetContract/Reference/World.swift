@@ -23,6 +23,7 @@ struct World: Equatable {
         var file: Int?
         var secret: Secret?
         var parts: [Part] = []
+        var trail: [Spot] = []
         var spot = Spot()
         var pose: Spot?
         var number = 0
@@ -32,8 +33,14 @@ struct World: Equatable {
         var stamp: Int?
         var references: [Relation: Label] = [:]
 
-        /// The key, where no other object of the kind may have the same.
-        var claim: String? { kind == .tag && number >= 5 ? nil : key }
+        /// What no other object of the kind may have: the key, or a key and a number.
+        var claim: String? {
+            switch kind {
+            case .box, .item: key
+            case .tag: number >= 5 ? nil : key
+            case .leaf: key.map { "\($0) \(number)" }
+            }
+        }
     }
 
     var objects: [Label: Object] = [:]
@@ -53,9 +60,10 @@ struct World: Equatable {
         objects.filter { $1.kind == kind && !dead.contains($0) }.keys.sorted()
     }
 
-    /// Returns the objects with a key.
-    func alive(_ kind: Kind, with key: String) -> [Label] {
-        alive(kind).filter { objects[$0]?.key == key }
+    /// Returns the objects with a key, and with a number where the two are unique together.
+    func alive(_ kind: Kind, with key: String, _ number: Int) -> [Label] {
+        let claim = Object(kind: kind, key: key, number: number).claim
+        return alive(kind).filter { objects[$0]?.claim == claim }
     }
 
     /// Returns the members of a list, in their order if it has one.

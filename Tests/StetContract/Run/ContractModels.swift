@@ -2,7 +2,7 @@ import Foundation
 import Stet
 
 /// The properties that every model of the checker has, besides its relationships.
-protocol Thing: Model, Deletable {
+@ModelProtocol protocol Thing: Model, Deletable {
     var name: String { get set }
     var key: String? { get set }
     var number: Int { get set }
@@ -11,6 +11,7 @@ protocol Thing: Model, Deletable {
     var file: LargeData? { get set }
     var secret: Sealed<Int>? { get set }
     var parts: [Piece] { get set }
+    var trail: [Mark] { get set }
     var spot: Place { get set }
     var pose: Place? { get set }
     /// A number that is derived from others, see `World.total(of:)`.
@@ -23,6 +24,12 @@ protocol Thing: Model, Deletable {
     var id: Int
     var size: Int
     var note: Int?
+}
+
+/// An element without identity, which a `Spot` describes.
+@Embedded struct Mark {
+    @Attribute(.range(0...9)) var row: Int
+    @Attribute(.trimmed) var mark: String?
 }
 
 /// The value that a `Spot` describes.
@@ -49,6 +56,17 @@ extension Part {
     }
 }
 
+extension Spot {
+    /// Reads an element as a commit has it.
+    init?(stored element: Value) {
+        guard case .dictionary(let members) = element,
+            case .int(let row)? = members[.string("row")]
+        else { return nil }
+        self.init(row: row)
+        if case .string(let text)? = members[.string("mark")] { mark = text }
+    }
+}
+
 /// The owner of lists of every kind.
 @Model final class Box: Thing {
     @Attribute(.trimmed, .length(0...12), .searchable) var name: String
@@ -57,8 +75,9 @@ extension Part {
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
-    var secret: Sealed<Int>?
+    @Attribute(.indexed) var secret: Sealed<Int>?
     var parts: [Piece] = []
+    var trail: [Mark] = []
     var spot: Place = Place()
     var pose: Place?
     @Derived var total: Int { number + (boss?.number ?? 0) }
@@ -83,8 +102,9 @@ extension Part {
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
-    @Attribute(.sealed(by: \.box)) var secret: Sealed<Int>?
+    @Attribute(.sealed(by: \.box), .indexed) var secret: Sealed<Int>?
     var parts: [Piece] = []
+    var trail: [Mark] = []
     var spot: Place = Place()
     var pose: Place?
     @Attribute(.indexed) @Derived var total: Int { box?.boss?.number ?? number }
@@ -111,6 +131,7 @@ extension Part {
     var file: LargeData?
     var secret: Sealed<Int>?
     var parts: [Piece] = []
+    var trail: [Mark] = []
     var spot: Place = Place()
     var pose: Place?
     @Attribute(.indexed) @Derived var total: Int { number + (pose?.row ?? 0) }
@@ -122,14 +143,16 @@ extension Part {
 }
 
 @Model final class Leaf: Thing {
+    #Unique<Leaf>(\.key, \.number)
     @Attribute(.trimmed, .length(0...12), .searchable, .indexed(.substring)) var name: String
-    @Attribute(.unique) var key: String?
+    var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
     @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     var file: LargeData?
     var secret: Sealed<Int>?
     var parts: [Piece] = []
+    var trail: [Mark] = []
     var spot: Place = Place()
     var pose: Place?
     @Attribute(.indexed) @Derived var total: Int { (stack?.spot.row ?? -1) + number }

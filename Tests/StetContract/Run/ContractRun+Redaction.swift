@@ -19,6 +19,7 @@ extension World.Object {
         case .file: file.map(String.init)
         case .secret: secret.map { "\($0)" }
         case .parts: "\(parts)"
+        case .trail: "\(trail)"
         case .row: "\(spot.row)"
         case .pose: nil
         case .poseRow: pose.map { "\($0.row)" }
@@ -101,29 +102,29 @@ extension ContractRun {
             try request(
                 Box.self, id, attribute,
                 [
-                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row, \.pose,
-                    \.pose?.row, \.pose?.mark,
+                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.trail, \.spot.row,
+                    \.pose, \.pose?.row, \.pose?.mark,
                 ])
         case is Item.Type:
             try request(
                 Item.self, id, attribute,
                 [
-                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row, \.pose,
-                    \.pose?.row, \.pose?.mark,
+                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.trail, \.spot.row,
+                    \.pose, \.pose?.row, \.pose?.mark,
                 ])
         case is Tag.Type:
             try request(
                 Tag.self, id, attribute,
                 [
-                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row, \.pose,
-                    \.pose?.row, \.pose?.mark,
+                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.trail, \.spot.row,
+                    \.pose, \.pose?.row, \.pose?.mark,
                 ])
         default:
             try request(
                 Leaf.self, id, attribute,
                 [
-                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.spot.row, \.pose,
-                    \.pose?.row, \.pose?.mark,
+                    \.name, \.number, \.key, \.file, \.secret, \.parts, \.trail, \.spot.row,
+                    \.pose, \.pose?.row, \.pose?.mark,
                 ])
         }
     }

@@ -112,8 +112,8 @@ import StetTestSupport
         case .policy(let policy):
             scenes[index].policy = policy
             stage.context.mergePolicy = policy.mergePolicy
-        case .upsert(let label, let kind, let key, let name):
-            try upsert(label, kind, key, name, in: index)
+        case .upsert(let label, let kind, let key, let number, let name):
+            try upsert(label, kind, key, number, name, in: index)
         default:
             if case .insert(let label, _, _, _) = step { reference.known.insert(label) }
             if isInEdit, case .rollBackObject = step { return }

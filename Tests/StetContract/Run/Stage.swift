@@ -119,6 +119,7 @@ struct Thrown: Error {}
         case .file(let label, let number): try setFile(try object(label), number)
         case .secret(let label, let number): try setSecret(try object(label), number)
         case .parts(let label, let parts): try setParts(try object(label), parts)
+        case .trail(let label, let trail): try setTrail(try object(label), trail)
         case .spot(let label, let spot, let byMember):
             try setSpot(try object(label), spot, byMember)
         case .pose(let label, let pose, let byMember):
@@ -157,6 +158,9 @@ struct Thrown: Error {}
     private func setParts(_ object: some Thing, _ parts: [Part]) throws {
         object.parts = parts.map { Piece(id: $0.id, size: $0.size, note: $0.note) }
     }
+    private func setTrail(_ object: some Thing, _ trail: [Spot]) throws {
+        object.trail = trail.map { Mark(row: $0.row, mark: $0.mark) }
+    }
     private func setSpot(_ object: some Thing, _ spot: Spot, _ byMember: Bool) throws {
         if !byMember { return object.spot = Place(spot) }
         object.spot.row = spot.row
@@ -183,27 +187,33 @@ struct Thrown: Error {}
         held[label] = object
     }
 
-    /// Finds the object with a key, or inserts one with a label; returns the label of the object.
-    func upsert(_ label: Label, _ kind: Kind, _ key: String, _ name: String) throws -> Label {
-        switch kind {
-        case .box: try upsert(Box.self, \.key, label, kind, key, name)
-        case .item: try upsert(Item.self, \.key, label, kind, key, name)
-        case .leaf: try upsert(Leaf.self, \.key, label, kind, key, name)
-        case .tag: throw Difference("keys of tags are not looked up")
-        }
-    }
-
-    private func upsert<M: Thing>(
-        _ type: M.Type, _ field: KeyPath<M.Snapshot, String?>, _ label: Label, _ kind: Kind,
-        _ key: String, _ name: String
+    /// Finds the object with a key, a leaf with a number, too, or inserts one with a label; returns
+    /// the label of the object.
+    func upsert(
+        _ label: Label, _ kind: Kind, _ key: String, _ number: Int, _ name: String
     ) throws -> Label {
-        func make() -> M {
+        func make<M: Thing>(_ type: M.Type) -> M {
             let object = M(name: name)
             object.key = key
+            object.number = number
             registry.name(object, label, kind)
             return object
         }
-        let object = try context.upsert(type, where: field, is: key, inserting: make())
+        let object: any Thing
+        switch kind {
+        case .box:
+            object = try context.upsert(
+                Box.self, where: \.key, is: key, inserting: make(Box.self))
+        case .item:
+            object = try context.upsert(
+                Item.self, where: \.key, is: key, inserting: make(Item.self))
+        case .leaf:
+            // Not in the order of the index.
+            object = try context.upsert(
+                Leaf.self, where: \.number, \.key, is: number, Optional(key),
+                inserting: make(Leaf.self))
+        case .tag: throw Difference("keys of tags are not looked up")
+        }
         object.name = name
         let found = registry.label(of: object)
         held[found] = object
