@@ -2,8 +2,9 @@ import Foundation
 import StetStore
 
 extension Schema {
-    /// The schema of the stores of all campaigns: a property of each type, references within and
-    /// between entities, and links with and without an order.
+    /// The schema of the stores of all campaigns: a property of each type, an array of embedded
+    /// values, a counter, indexes of words and of substrings, references within and between
+    /// entities, and links with and without an order.
     static let campaign: Schema = {
         do { return try Schema(entities: [article, notebook, tag], links: links) } catch {
             preconditionFailure("the schema of the campaigns: \(error)")
@@ -27,6 +28,14 @@ extension Schema {
                 name: "tag", type: .reference, isOptional: true, target: "Tag",
                 hasPosition: true),
             Property(name: "file", type: .data, isOptional: true, isLarge: true),
+            Property(name: "note", type: .string, isOptional: true),
+            Property(name: "parts", type: .list, elements: [.embedded]).array(
+                of: EmbeddedElements(
+                    members: [
+                        Property(name: "id", type: .int),
+                        Property(name: "text", type: .string, isOptional: true),
+                    ], identity: 0)),
+            Property(name: "count", type: .int, isCounter: true),
         ],
         indexes: [
             EntityIndex([.init(slot: 0)]),
@@ -35,6 +44,7 @@ extension Schema {
                 where: .comparison(.notEqual, .property(.root, slot: 3), .constant(.null))),
             // Contains random values, which never repeat.
             EntityIndex([.init(slot: 8)], isUnique: true),
+            EntityIndex(words: [12]), EntityIndex(substringsOf: 12), EntityIndex([.init(slot: 14)]),
         ],
         relationships: [
             Relationship(
@@ -81,9 +91,9 @@ extension StoreFile {
             }
             if edit.old?.values == edit.new { continue }
             let before = edit.old.map { old in
-                changes.encode(entity: entity) { $0.write(old.values) }
+                changes.encode(entity: entity) { $0.write(old.values, of: schema.entities[entity]) }
             }
-            let after = edit.new.map { new in changes.encode(entity: entity) { $0.write(new) } }
+            let after = edit.new.map { new in changes.encode(entity: entity) { $0.write(new, of: schema.entities[entity]) } }
             changes.append(
                 ChangeSetBuilder.Item(
                     kind: before == nil ? .insert : after == nil ? .delete : .update,

@@ -4,12 +4,15 @@ import StetStore
 import StetTestSupport
 
 extension Schema {
-    /// The schema of the campaigns with an additional index.
+    /// The schema of the campaigns with additional indexes, one of each kind.
     static let campaignWithIndex: Schema = {
         do {
             let notebook = Entity(
                 name: campaign.entities[1].name, properties: campaign.entities[1].properties,
-                indexes: [EntityIndex([.init(slot: 0)])])
+                indexes: [
+                    EntityIndex([.init(slot: 0)]), EntityIndex(words: [0]),
+                    EntityIndex(substringsOf: 0),
+                ])
             return try Schema(
                 entities: [campaign.entities[0], notebook, campaign.entities[2]],
                 links: campaign.links)

@@ -232,6 +232,7 @@ struct Workload {
     private mutating func freshValues(_ entity: EntityNumber, _ draft: Draft) -> [Value] {
         Schema.campaign.entities[entity].properties.map { property in
             if property.isOptional, isTrue(oneIn: 3) { return .null }
+            if property.name == "note" { return .string(words()) }
             if property.isLarge { return LargeContents.random(using: &random) }
             guard let target = property.target,
                 let number = Schema.campaign.number(ofEntity: target)
@@ -252,8 +253,23 @@ struct Workload {
         case .string: return .string(String(decoding: bytes().map { 97 + $0 % 26 }, as: UTF8.self))
         case .data: return .data(Data(bytes()))
         case .uuid: return .uuid(ObjectID(high: random.next(), low: random.next()).uuid)
+        case .list: return .list((0..<Int.random(in: 0...3, using: &random)).map { part($0) })
         default: return .null
         }
+    }
+
+    /// Returns an element of an array of embedded values.
+    private mutating func part(_ id: Int) -> Value {
+        let text: Value = isTrue(oneIn: 3) ? .null : .string(words())
+        return .dictionary([.string("id"): .int(id), .string("text"): text])
+    }
+
+    /// Returns a text of words that many texts have.
+    private mutating func words() -> String {
+        let words = ["storm", "stormy", "sea", "seas", "Éa", "a", "of"]
+        let count = isTrue(oneIn: 20) ? 400 : Int.random(in: 0...6, using: &random)
+        return (0..<count).map { _ in words.randomElement(using: &random) ?? "" }
+            .joined(separator: " ")
     }
 
     /// Returns mostly a few bytes, sometimes so many that they fill several pages.

@@ -36,7 +36,7 @@ extension Verification {
                 texts.compare(key, value)
                 return true
             }
-            if let entry = try? IndexKey(key), building.contains(entry.number) { return true }
+            if let number = try? IndexKey.number(of: key), building.contains(number) { return true }
             let isExpected = expected.removeValue(forKey: Array(key)) != nil
             if isExpected, IndexKey.isIntact(key, value) { return true }
             note(problem(ofEntry: key, isExpected: isExpected))

@@ -12,6 +12,9 @@ enum MarkedSchema {
         Property(name: "traits", type: .dictionary, elements: [.string, .string]),
         Property(name: "site", type: .url), Property(name: "code", type: .uuid),
         Property(name: "number", type: .int),
+        Property(name: "parts", type: .list, elements: [.embedded]).array(
+            of: EmbeddedElements(
+                members: [Property(name: "text", type: .string)], identity: nil)),
     ]
     private static let removed = [
         Property(name: "secret", type: .string), Property(name: "key", type: .data),
@@ -19,9 +22,15 @@ enum MarkedSchema {
     private static let folded = EntityIndex([
         .init(slot: 0, folding: [.caseInsensitive, .diacriticInsensitive])
     ])
-    static let whole = schema(
-        kept + removed, [EntityIndex([.init(slot: 0)]), folded, EntityIndex([.init(slot: 9)])])
-    static let reduced = schema(kept, [EntityIndex([.init(slot: 0)]), folded])
+    private static let indexes = [
+        EntityIndex([.init(slot: 0)]), folded, EntityIndex(words: [0, 1]),
+        EntityIndex(substringsOf: 1),
+    ]
+    private static let secret: Slot = 10
+    /// The slots whose values are in indexes, which refuse long ones.
+    static let indexed: Set<Slot> = [0, secret]
+    static let whole = schema(kept + removed, indexes + [EntityIndex([.init(slot: secret)])])
+    static let reduced = schema(kept, indexes)
 
     static func schema(_ properties: [Property], _ indexes: [EntityIndex]) -> Schema {
         let person = Entity(
@@ -89,10 +98,12 @@ enum Marker {
         let bytes = makeBytes(&random)
         switch MarkedSchema.whole.entities[0].properties[slot].type {
         case .string:
-            let isIndexed = slot == 0 || slot == 9
+            let isIndexed = MarkedSchema.indexed.contains(slot)
             return (.string(isIndexed ? text : long), Array(text.utf8))
         case .data: return (.data(Data(long.utf8)), Array(text.utf8))
         case .codable: return (.codable("\"\(text)\""), Array(text.utf8))
+        case .list where MarkedSchema.whole.entities[0].properties[slot].name == "parts":
+            return (.list([.dictionary([.string("text"): .string(long)])]), Array(text.utf8))
         case .list: return (.list([.string("a"), .string(text)]), Array(text.utf8))
         case .dictionary: return (.dictionary([.string(text): .string("b")]), Array(text.utf8))
         case .url:

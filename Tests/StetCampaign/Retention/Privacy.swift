@@ -152,7 +152,7 @@ private final class MarkedStore {
         for number in 0...fillerCount {
             let values = slots.map { Marker.filler($0, &random) }
             let id = number == 0 ? hub : ObjectID.random(random.next())
-            let after = changes.encode(entity: 1) { $0.write(values) }
+            let after = changes.encode(entity: 1) { $0.write(values, of: schema.entities[0]) }
             changes.append(
                 ChangeSetBuilder.Item(
                     kind: .insert, entity: 1, id: id, base: .zero, before: 0..<0, after: after))
@@ -222,8 +222,8 @@ private final class MarkedStore {
         }
         objects[id] = isDeleted ? nil : new
         if !isDeleted, old?.values == new.values { return }
-        let before = old.map { old in changes.encode(entity: 1) { $0.write(old.values) } }
-        let after = isDeleted ? nil : changes.encode(entity: 1) { $0.write(new.values) }
+        let before = old.map { old in changes.encode(entity: 1) { $0.write(old.values, of: schema.entities[0]) } }
+        let after = isDeleted ? nil : changes.encode(entity: 1) { $0.write(new.values, of: schema.entities[0]) }
         changes.append(
             ChangeSetBuilder.Item(
                 kind: before == nil ? .insert : isDeleted ? .delete : .update, entity: 1, id: id,

@@ -202,6 +202,7 @@ private final class RetentionSimulation {
             case _ where property.isOptional: .null
             case .string: .string("")
             case .data: .data(Data())
+            case .list: .list([])
             default: .int(0)
             }
         for revision in 0..<first { states[revision].objects[key]?[slot] = empty }

@@ -66,6 +66,23 @@ struct IndexBuildTests {
         #expect(reports.withLock { $0 } == [10_000, 20_000, 25_000])
     }
 
+    @Test func aStoreVerifiesAndIsCopiedBetweenTwoPartsOfABuildOfWords() throws {
+        let present = [EntityIndex(1)]
+        try open(present).close()
+        let added = [EntityIndex(0), EntityIndex(words: [0]), EntityIndex(substringsOf: 0)]
+        #expect(throws: Interruption.self) {
+            try open(present + added) { _, _, _ in throw Interruption() }
+        }
+        var file = try open(present)
+        #expect(try #require(try file.dump()["indexes"]).count > Self.count + 10_000)
+        #expect(try file.verify().problems == [])
+        let copy = try file.copy(to: directory.file("copy.stet"))
+        #expect(copy.report.problems == [])
+        file.close()
+        file = try open(present + added)
+        #expect(try file.verify().problems == [])
+    }
+
     @Test func whoIsToldOfTheProgressMayOpenTheStore() throws {
         let counts = Mutex<[Int]>([])
         let directory = directory
