@@ -63,7 +63,7 @@ extension Scene {
             case (false, let stored?):
                 let isCounted = hasOnlyCounted(label, moved) || !touched.edited.contains(label)
                 if policy == .fail, !isCounted { isPossible = false }
-                let values = combine(base.objects[label], mine, stored)
+                let values = combine(before(label), mine, stored)
                 merged.take(values, label, isDead: false)
             }
         }
@@ -75,7 +75,7 @@ extension Scene {
 
     /// Returns whether the pending changes of an object are increments only.
     private func hasOnlyCounted(_ label: Label, _ moved: Set<Label>) -> Bool {
-        guard let before = base.objects[label], let mine = now.objects[label] else { return false }
+        guard let before = before(label), let mine = now.objects[label] else { return false }
         return !moved.contains(label) && mine.isSame(as: before, ignoringCount: true)
     }
 

@@ -7,6 +7,9 @@ struct Scene {
     var revision = 0
     /// The state with the pending changes.
     var now = World()
+    /// The values that objects had before others deleted them and a merge inserted them again: an
+    /// undo of the deletion is no second insertion.
+    var revived: [Label: World.Object] = [:]
     var policy = Policy.fail
     var keys = Keys()
     /// The lists whose order the contract leaves open: it is taken from the context.
@@ -19,12 +22,16 @@ struct Scene {
     /// True if nothing visible differs from the last saved state; positions may differ.
     var isUnchanged: Bool { now.visible == base.visible && now.dead.isEmpty }
 
+    /// Returns the values that the pending changes of an object are based on; nil if it is new.
+    func before(_ label: Label) -> World.Object? { base.objects[label] ?? revived[label] }
+
     /// Restores the last saved state.
     mutating func rollBack() {
         now = base
         snapshots = [:]
         uncertain = []
         named = []
+        revived = [:]
     }
 
     /// Carries out an edit.

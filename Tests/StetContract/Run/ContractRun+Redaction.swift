@@ -46,12 +46,16 @@ extension RunReference {
         }
     }
 
-    /// Returns the values that a redaction removes, and whether a present value is among them.
+    /// Returns the values that a redaction removes, whether a present value is among them, and
+    /// whether an attribute that it names has lost no value.
     func redaction(
         _ label: Label, _ attribute: Attribute
-    ) -> (lost: [ValueImage], isInUse: Bool) {
+    ) -> (lost: [ValueImage], isInUse: Bool, isInVain: Bool) {
         let members = attribute.members.map { memberRedaction(label, $0) }
-        return (members.flatMap(\.lost), members.contains(where: \.isInUse))
+        return (
+            members.flatMap(\.lost), members.contains(where: \.isInUse),
+            members.contains(where: \.lost.isEmpty)
+        )
     }
 
     private func memberRedaction(
@@ -75,12 +79,12 @@ extension ContractRun {
             try performNow(.rollBack, in: index, isInEdit: false)
             try refresh(index)
         }
-        let (lost, isInUse) = reference.redaction(label, attribute)
+        let (lost, isInUse, isInVain) = reference.redaction(label, attribute)
         do {
             try request(kind.model, id, attribute).confirm()
         } catch let error as StoreError where error.code == .valueInUse {
-            // A request for values that are all in use is refused, too.
-            guard isInUse || lost.isEmpty else { throw error }
+            // A request for a value that is only in use is refused, too.
+            guard isInUse || isInVain else { throw error }
             return count("redaction refused")
         }
         if isInUse { throw Difference("a value of \(label) that is in use was redacted") }

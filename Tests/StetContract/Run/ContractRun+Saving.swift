@@ -12,6 +12,14 @@ enum Ended {
     case failed(any Error)
 }
 
+extension Ended {
+    /// The changes of a commit, as lines.
+    fileprivate var changes: String {
+        guard case .committed(let commit) = self else { return "" }
+        return commit.changeSet.changes.map { "\n  \($0)" }.joined()
+    }
+}
+
 extension ContractRun {
     func ending(_ body: () throws -> Commit?) -> Ended {
         do {
@@ -80,7 +88,8 @@ extension ContractRun {
             }
             count("failed in \(failure)")
         default:
-            throw Difference("the save ended as \(ended), not as \(expected)")
+            throw Difference(
+                "the save ended as \(ended), not as \(expected)\(ended.changes)")
         }
         return false
     }
@@ -216,6 +225,9 @@ extension ContractRun {
         }
         switch (merged, ended) {
         case (.world(let world, let uncertain), .nothing):
+            for label in world.objects.keys where theirs.objects[label] == nil {
+                scenes[index].revived[label] = scenes[index].before(label)
+            }
             scenes[index].now = world
             scenes[index].uncertain.formUnion(uncertain)
             scenes[index].base = theirs
