@@ -28,7 +28,7 @@ enum SizeExceptions {
         "Sources/StetStore/Verification/Verification.swift foldJournal": 47,
         "Tests/StetCLITests/Exchange/ExchangeTests.swift "
             + "rowsThatAreNotValidAreToldWithTheirLinesAndNothingIsCommitted": 52,
-        "Tests/StetCLITests/ShowingTests.swift infoShowsSizesSchemaAndWhoReads": 48,
+        "Tests/StetCLITests/Showing/ShowingTests.swift infoShowsSizesSchemaAndWhoReads": 48,
         "Tests/StetCampaign/Checker.swift answer": 47,
         "Tests/StetCampaign/Simulation/SimulatedEdit.swift apply": 45,
         "Tests/StetContract/Reference/JournalFold.swift world": 51,

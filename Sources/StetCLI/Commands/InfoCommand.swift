@@ -105,7 +105,7 @@ extension StoreOverview {
         lines.append("schema      revision \(schema.revision)")
         for (entity, count) in entities {
             lines.append("  \(entity.name.visible): \(count) record\(count == 1 ? "" : "s")")
-            lines += entity.properties.map { "    \($0.line)" }
+            lines += entity.properties.map { "    \($0.line(of: entity, schema))" }
             lines += entity.relationships.map { "    \($0.line)" }
             lines += entity.indexes.map { "    \($0.description(in: entity).visible)" }
         }
@@ -134,7 +134,7 @@ extension StoreOverview {
             .object([
                 "indexes": .array(entity.indexes.map { .string($0.description(in: entity)) }),
                 "name": .string(entity.name),
-                "properties": .array(entity.properties.map(\.json)),
+                "properties": .array(entity.properties.map { $0.json(of: entity, schema) }),
                 "recordCount": .integer(count),
                 "relationships": .array(entity.relationships.map(\.json)),
             ])
@@ -204,17 +204,30 @@ extension Relationship {
 }
 
 extension Property {
-    fileprivate var line: String {
+    fileprivate func line(of entity: Entity, _ schema: Schema) -> String {
         let rules = rules.map { " \($0.description.visible)" }.joined()
         let counter = isCounter ? " counter" : ""
-        return "\(name.visible): \(typeDescription.visible)\(counter)\(rules)"
+        let derivation = derivation.map { " = \($0.text(schema, entity).visible)" } ?? ""
+        let owner = sealOwner.map { " by \($0.visible)" } ?? ""
+        return "\(name.visible): \(typeDescription.visible)\(owner)\(counter)\(rules)\(derivation)"
     }
 
-    fileprivate var json: JSON {
+    /// The relationship to the object by whose key values are sealed, or "self".
+    private var sealOwner: String? {
+        switch seal {
+        case .own: "self"
+        case .reference(let name): name
+        case nil: nil
+        }
+    }
+
+    fileprivate func json(of entity: Entity, _ schema: Schema) -> JSON {
         .object([
+            "derivation": JSON(derivation?.text(schema, entity)),
             "isCounter": .bool(isCounter), "isLargeData": .bool(isLarge),
             "isOptional": .bool(isOptional), "name": .string(name),
-            "rules": .array(rules.map { .string($0.description) }), "target": JSON(target),
+            "rules": .array(rules.map { .string($0.description) }),
+            "sealedBy": JSON(sealOwner), "target": JSON(target),
             "type": .string("\(type)"),
         ])
     }

@@ -131,8 +131,8 @@ extension QueryRun {
 }
 
 extension QueryNode {
-    /// Returns the node in the syntax of a query.
-    func text(_ schema: Schema, _ root: Entity) -> String {
+    /// Returns the node in the syntax of a query of an entity of a schema.
+    package func text(_ schema: Schema, _ root: Entity) -> String {
         QueryText(schema: schema, root: root).text(self)
     }
 
