@@ -77,4 +77,49 @@ struct SealedValueToolTests {
         }
         #expect(try importing(row(Self.bob, other.bytes), into: file).status == 0)
     }
+
+    /// The sealed value of an object in a store.
+    private func stored(_ id: String, in file: StoreFile) throws -> SealedBytes {
+        let object = ObjectID(try #require(UUID(uuidString: id)))
+        let value = try file.read { reader in
+            try reader.withRecord(ofEntity: 1, object, asOf: try reader.head().revision) {
+                try EncodedBody($0.body).values(of: file.schema.entities[0])[0]
+            }
+        }
+        guard case .data(let bytes)? = value else { throw CocoaError(.fileReadCorruptFile) }
+        return SealedBytes(bytes: Array(bytes))
+    }
+
+    @Test(arguments: ["jsonl", "csv"])
+    func anImportedValueOpensUntilItsKeyIsDestroyed(format: String) throws {
+        let first = try store("first.stet")
+        let rows =
+            try row(Self.ann, sealed("Ann Lee", for: Self.ann).bytes)
+            + row(Self.bob, sealed("Bob Ray", for: Self.bob).bytes)
+        #expect(try importing(rows, into: first).status == 0)
+        let before = try Tool.run("export", first.path, "Person", "--format", format)
+        try keys.destroyKey(of: ObjectID(try #require(UUID(uuidString: Self.bob))))
+        let exported = try Tool.run("export", first.path, "Person", "--format", format)
+        #expect(exported == before)
+        #expect(exported.output.contains("7"))
+        for text in ["Ann Lee", "Bob Ray"] {
+            #expect(!exported.output.contains(text))
+            #expect(!exported.output.contains(Data(text.utf8).base64EncodedString()))
+        }
+        let second = try store("second.stet")
+        let path = directory.file("lines.\(format)")
+        try exported.output.write(toFile: path, atomically: true, encoding: .utf8)
+        let outcome = try Tool.run(
+            "import", second.path, "Person", path, "--without-validators")
+        #expect(outcome.output == "revision 1: 2 inserted\n", "\(outcome)")
+        #expect(try stored(Self.ann, in: second).opened() == Array("Ann Lee".utf8))
+        let error = #expect(throws: SealingError.self) {
+            try stored(Self.bob, in: second).opened()
+        }
+        #expect(error?.code == .erased)
+        #expect(try Tool.run("verify", second.path).status == 0)
+        #expect(
+            try Tool.run("export", second.path, "Person", "--format", format).output
+                == exported.output)
+    }
 }
