@@ -47,23 +47,7 @@ import Testing
     @Test func aSaveDoesNotMakeSwappedValuesValid() async throws {
         let clinic = try await Clinic()
         let (_, _, visit) = try clinic.admit("Ada", "flu")
-        let file = clinic.store.file
-        let number = try #require(file.schema.number(ofEntity: "Treatment"))
-        let before = try visit._$body()
-        var values = try before.values(of: file.schema.entities[number])
-        values.swapAt(1, 2)
-        let after = try EncodedBody(values, of: file.schema.entities[number])
-        var changes = ChangeSetBuilder(schema: file.schema)
-        changes.append(
-            ChangeSetBuilder.Item(
-                kind: .update, entity: number, id: visit.id, base: visit._$revision,
-                before: before.bytes.withUnsafeBytes { changes.copy($0) },
-                after: after.bytes.withUnsafeBytes { changes.copy($0) }))
-        let revision = try clinic.store.revision()
-        let set = try changes.encoded(
-            attributes: CommitAttributes(), base: revision, token: try file.token(at: revision),
-            time: 0)
-        _ = try file.submit(set).wait()
+        try clinic.commit(visit) { $0.swapAt(1, 2) }
 
         let context = clinic.store.context()
         let found = try #require(try context.object(Treatment.self, id: visit.id))
