@@ -50,4 +50,28 @@ import Testing
     func exportIsComplete() throws {
         #expect(try output(["export"], []).contains("hunter2"))
     }
+
+    @Test(
+        "Service 5 a value derived from a hidden one is shown, unless it is hidden itself",
+        arguments: [false, true])
+    func derivedValues(isHidden: Bool) throws {
+        let account = Entity(
+            name: "Account",
+            properties: [
+                Property(name: "name", type: .string),
+                Property(name: "secret", type: .string, isHidden: true),
+                Property(name: "copy", type: .string, isHidden: isHidden)
+                    .derived(by: .property(.root, slot: 1)),
+            ])
+        let fixture = try Fixture(schema: try Schema(entities: [account]))
+        for secret in ["hunter1", "hunter2"] {
+            try fixture.commit([(1, .fixed(1), ["ann", secret, secret].map { .string($0) })])
+        }
+        for command in Self.commands {
+            let arguments = [command[0], fixture.path] + command.dropFirst()
+            let text = try Tool.Running(arguments).outcome().output
+            #expect(text.contains("hunter2") == !isHidden, "\(text)")
+            #expect(text.contains("hidden"), "\(text)")
+        }
+    }
 }

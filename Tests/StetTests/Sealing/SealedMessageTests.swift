@@ -4,9 +4,10 @@ import Testing
 /// The messages of the compiler for sealed values in the wrong place.
 @Suite struct SealedMessageTests {
     /// All errors of a program with a member of a struct in line 2, a property of a model in line
-    /// 6, and a condition in line 11.
+    /// 6, and a condition and an order in line 11.
     private func errors(
-        member: String = "", property: String = "", condition: String = "$0.name == nil"
+        member: String = "", property: String = "", condition: String = "$0.name == nil",
+        order: String = ""
     ) throws -> [CompiledProgram.Error] {
         try CompiledProgram(
             """
@@ -20,7 +21,7 @@ import Testing
                 init() {}
             }
             func find(_ context: ManagedContext) throws -> [Person] {
-                try context.fetch(Person.self) { \(condition) }.all()
+                try context.fetch(Person.self) { \(condition) }\(order).all()
             }
             """
         ).errors
@@ -76,5 +77,26 @@ import Testing
         #expect(found.map(\.line) == [11])
         #expect(
             found.first?.text.contains("isEqual(to:sealedBy:)") == true, "\(found)")
+    }
+
+    @Test(arguments: [
+        "$0.name < Sealed(\"Ada\")", "$0.name < \"Ada\"", "$0.count >= 1",
+        "$0.name.hasPrefix(\"A\")",
+    ])
+    func anOrderOfSealedValuesIsRefused(condition: String) throws {
+        let found = try errors(
+            property: "var count: Sealed<Int> = Sealed(1)", condition: condition)
+        #expect(found.map(\.line).contains(11), "\(found)")
+    }
+
+    @Test(arguments: [
+        ".sorted(by: \\.name)", ".sorted(by: { $0.name })", ".sorted(by: \\.count)",
+        ".sorted(by: { $0.count }, .descending)", ".sorted(by: \\.plain).then(by: \\.name)",
+    ])
+    func sealedValuesAreNotSorted(order: String) throws {
+        let property = "var plain: Int = 1; var count: Sealed<Int> = Sealed(1)"
+        #expect(try errors(property: property, order: ".sorted(by: \\.plain)") == [])
+        let found = try errors(property: property, order: order)
+        #expect(found.map(\.line).contains(11), "\(found)")
     }
 }

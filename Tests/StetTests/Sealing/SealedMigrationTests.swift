@@ -32,6 +32,15 @@ private enum Third {
     }
 }
 
+private enum Renumbered {
+    @Model final class Person {
+        var name: Sealed<Int>
+        var code: Sealed<[String]>?
+
+        init(name: Int) { self.name = Sealed(name) }
+    }
+}
+
 /// Attributes that become sealed, and plain again.
 @Suite struct SealedMigrationTests {
     private let directory = TemporaryDirectory()
@@ -150,5 +159,34 @@ private enum Third {
         let people = try store.context().fetch(Second.Person.self).all()
         #expect(people.map(\.id) == ids)
         #expect(try people.map { try $0.name.value } == ["Ada", "Bob"])
+    }
+
+    /// The store does not record the type of a sealed value: only reading it shows the mistake.
+    @Test func anotherTypeWithoutCodeIsAnErrorOfEachValue() async throws {
+        let ids = try makePeople()
+        let configuration = try await configuration()
+        try Store.open(at: path, migrating: Self.toSealed, configuration: configuration).close()
+        let store = try Store.open(
+            at: path, for: Renumbered.Person.self, configuration: configuration)
+        let context = store.context(author: "me")
+        let people = try context.fetch(Renumbered.Person.self).all()
+        #expect(people.map(\.id) == ids)
+        for person in people {
+            #expect(try sealingCode(person.name) == .wrongType)
+            #expect(try sealingCode(person.code) == .wrongType)
+            #expect(!person.name.isErased)
+        }
+        people[0].name = Sealed(7)
+        try await context.save()
+        #expect(try people[0].name.value == 7)
+        #expect(try store.verify().problems == [])
+        try await store.undo(author: "me")
+        store.close()
+        // With the former type they are as they were.
+        let former = try Store.open(
+            at: path, for: Second.Person.self, configuration: configuration)
+        let again = try former.context().fetch(Second.Person.self).all()
+        #expect(try again.map { try $0.name.value } == ["Ada", "Bob"])
+        #expect(try again.map { try $0.code?.value } == ["1", "2"])
     }
 }
