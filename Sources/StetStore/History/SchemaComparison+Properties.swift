@@ -153,10 +153,7 @@ extension SchemaComparison {
         let mayBeMissing = property.isOptional && !entity.isRequiredMember(slot)
         guard let value = defaultValue(of: slot, entity) ?? (mayBeMissing ? .null : nil) else {
             problems.append(
-                "the model has \(label), the store does not, and "
-                    + (property.seal == nil
-                        ? "there is no default value"
-                        : "a sealed attribute has no default value: make it optional"))
+                "the model has \(label), the store does not, and \(property.lackOfDefault)")
             return .null
         }
         steps.append("adds \(label), \(property.typeDescription), as \(value)")
@@ -173,6 +170,8 @@ extension SchemaComparison {
             // values in place of these.
             return origins.allowsPlaceholders && !property.isOptional ? .data(Data()) : nil
         }
+        // The store has no bytes for it, and code cannot give them to objects that were deleted.
+        if property.isLarge { return nil }
         guard let value = origins.defaults[entity.name]?[property.name]?(),
             property.accepts(value), property.type != .reference
         else {
@@ -180,6 +179,15 @@ extension SchemaComparison {
                 ? property.type.placeholder : nil
         }
         return value == .null && !mayBeMissing ? nil : value
+    }
+}
+
+extension Property {
+    /// Says that the property has no value for older objects.
+    fileprivate var lackOfDefault: String {
+        if seal != nil { return "a sealed attribute has no default value: make it optional" }
+        if isLarge { return "large data has no default value: make it optional" }
+        return "there is no default value"
     }
 }
 

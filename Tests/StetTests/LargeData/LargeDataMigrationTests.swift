@@ -96,6 +96,36 @@ private enum Without {
         #expect(error.message.contains("large data"))
     }
 
+    @Test func whatCodeSetsMustBeOptional() throws {
+        try makeInline()
+        let plan = MigrationPlan(
+            .version(Inline.Photo.self),
+            .version(Changed.Photo.self) { step in
+                try step.forEach(Inline.Photo.self, Changed.Photo.self) { old, new in
+                    guard let store = new.context?.store else { return }
+                    new.file = try LargeData(old.file, in: store)
+                }
+            })
+        let error = try #require(throws: StoreError.self) {
+            try Store.open(at: path, migrating: plan)
+        }
+        #expect(error.code == .modelMismatch)
+        #expect(
+            error.message.contains("large data has no default value: make it optional"),
+            "\(error)")
+        let store = try Store.open(at: path, migrating: Self.plan)
+        #expect(try store.fetch(Large.Photo.self).count() == 5)
+        store.close()
+        // Nor does one that may be nil become one that may not.
+        let strict = MigrationPlan(
+            .version(Large.Photo.self), .version(Changed.Photo.self) { _ in })
+        let other = try #require(throws: StoreError.self) {
+            try Store.open(at: path, migrating: strict)
+        }
+        #expect(other.code == .modelMismatch)
+        #expect(other.message.contains("Photo.file may be nil in the store"), "\(other)")
+    }
+
     @Test(arguments: [false, true])
     func anAttributeOrAModelIsRemoved(removesModel: Bool) throws {
         let clock = Gallery.Clock()
