@@ -93,7 +93,9 @@ extension StoreFile {
             let before = edit.old.map { old in
                 changes.encode(entity: entity) { $0.write(old.values, of: schema.entities[entity]) }
             }
-            let after = edit.new.map { new in changes.encode(entity: entity) { $0.write(new, of: schema.entities[entity]) } }
+            let after = edit.new.map { new in
+                changes.encode(entity: entity) { $0.write(new, of: schema.entities[entity]) }
+            }
             changes.append(
                 ChangeSetBuilder.Item(
                     kind: before == nil ? .insert : after == nil ? .delete : .update,

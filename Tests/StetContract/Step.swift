@@ -1,7 +1,8 @@
 /// One operation on a context; it has no effect if the objects that it names do not exist.
 indirect enum Step: Sendable {
     case insert(Label, Kind, name: String, references: [Relation: Label])
-    /// Finds the object of a kind with a key, for leaves with a number, too, or inserts one, and names it.
+    /// Finds the object of a kind with a key, for leaves with a number, too, or inserts one, and
+    /// names it.
     case upsert(Label, Kind, key: String, number: Int, name: String)
     case name(Label, String)
     case number(Label, Int)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StetCLI
 
-/// What `stet info` says of attributes that follow from others, or that a key opens.
+/// The lines of `stet info` about attributes that follow from others, or that a key opens.
 struct InfoTests {
     /// A store of crews and sailors.
     private func fixture() throws -> Fixture {

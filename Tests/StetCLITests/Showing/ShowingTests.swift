@@ -230,7 +230,8 @@ struct ShowingTests {
         let json = try Tool.run("info", fixture.path, "--json").output
         #expect(
             json.contains(
-                "{\"derivation\":null,\"isCounter\":true,\"isLargeData\":false,\"isOptional\":false,"
+                "{\"derivation\":null,\"isCounter\":true,\"isLargeData\":false,"
+                    + "\"isOptional\":false,"
                     + "\"name\":\"views\","), "\(json)")
     }
 

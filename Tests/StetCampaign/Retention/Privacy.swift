@@ -222,8 +222,12 @@ private final class MarkedStore {
         }
         objects[id] = isDeleted ? nil : new
         if !isDeleted, old?.values == new.values { return }
-        let before = old.map { old in changes.encode(entity: 1) { $0.write(old.values, of: schema.entities[0]) } }
-        let after = isDeleted ? nil : changes.encode(entity: 1) { $0.write(new.values, of: schema.entities[0]) }
+        let before = old.map { old in
+            changes.encode(entity: 1) { $0.write(old.values, of: schema.entities[0]) }
+        }
+        let after =
+            isDeleted
+            ? nil : changes.encode(entity: 1) { $0.write(new.values, of: schema.entities[0]) }
         changes.append(
             ChangeSetBuilder.Item(
                 kind: before == nil ? .insert : isDeleted ? .delete : .update, entity: 1, id: id,

@@ -56,8 +56,8 @@ extension Stage {
         let labels = world.objects.filter { $0.value.kind == kind && $0.value.claim == claim }.keys
         if label.map({ !labels.contains($0) }) ?? !labels.isEmpty {
             throw Difference(
-                "\(kind) with the key \(key) \(number): \(label.map { "\($0)" } ?? "nil"), and not one of "
-                    + "\(labels.sorted())")
+                "\(kind) with the key \(key) \(number): \(label.map { "\($0)" } ?? "nil"), "
+                    + "and not one of \(labels.sorted())")
         }
     }
 
@@ -178,7 +178,8 @@ extension World.Object: CustomStringConvertible {
             + "file \(file.map(String.init) ?? "nil") "
             + "secret \(secret.map(\.description) ?? "nil") "
             + "spot \(spot) pose \(pose?.description ?? "nil") "
-            + "parts \(parts) trail \(trail) count \(count) stamp \(stamp.map(String.init) ?? "nil") "
+            + "parts \(parts) trail \(trail) count \(count) "
+            + "stamp \(stamp.map(String.init) ?? "nil") "
             + "\(references.joined(separator: " ")))"
     }
 }

@@ -131,9 +131,8 @@ struct Inverse {
         }
         let merge = PartMerge(
             after.parts, mine: before.parts, theirs: now.parts, favorsMine: false)
-        if let merge, !merge.isContested {
-            world.objects[label]?.parts = merge.parts
-        } else if let parts = cell(\.parts) {
+        let isMerged = merge.map { !$0.isContested } ?? false
+        if let parts = isMerged ? merge?.parts : cell(\.parts) {
             world.objects[label]?.parts = parts
         }
         if let trail = cell(\.trail) { world.objects[label]?.trail = trail }

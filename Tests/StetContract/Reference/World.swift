@@ -33,7 +33,7 @@ struct World: Equatable {
         var stamp: Int?
         var references: [Relation: Label] = [:]
 
-        /// What no other object of the kind may have: the key, or a key and a number.
+        /// The values that no other object of the kind may have: the key, or key and number.
         var claim: String? {
             switch kind {
             case .box, .item: key

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Stet
 
-/// What `verify` says of stored values that are not those of their expressions.
+/// The problems that `verify` reports when stored values are not those of their expressions.
 @Suite struct DerivedVerificationTests {
     @Test func aValueThatIsNotThatOfItsExpressionIsReported() throws {
         let staff = try Staff()
