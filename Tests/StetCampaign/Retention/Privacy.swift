@@ -129,7 +129,6 @@ private final class MarkedStore {
         file.close()
     }
 
-    private func count(_ what: String) { counts[what, default: 0] += 1 }
 
     private func head() throws -> Revision { try file.read { try $0.head().revision } }
 
@@ -145,14 +144,13 @@ private final class MarkedStore {
     }
 
     private var slots: [Slot] { schema.entities[0].properties.slots }
-    private var slotCount: Int { slots.count }
 
     private func insertHub(fillerCount: Int) throws {
         var changes = ChangeSetBuilder(schema: file.schema)
         for number in 0...fillerCount {
             let values = slots.map { Marker.filler($0, &random) }
             let id = number == 0 ? hub : ObjectID.random(random.next())
-            let after = changes.encode(entity: 1) { $0.write(values, of: schema.entities[0]) }
+            let after = encode(values, &changes)
             changes.append(
                 ChangeSetBuilder.Item(
                     kind: .insert, entity: 1, id: id, base: .zero, before: 0..<0, after: after))
@@ -162,6 +160,10 @@ private final class MarkedStore {
             changes.encoded(
                 attributes: CommitAttributes(), base: .zero, token: random.next(),
                 time: Self.time))
+    }
+
+    private func encode(_ values: [Value], _ changes: inout ChangeSetBuilder) -> Range<Int> {
+        changes.encode(entity: 1) { $0.write(values, of: schema.entities[0]) }
     }
 
     private func attributes(_ revision: Revision) -> CommitAttributes {
@@ -217,17 +219,11 @@ private final class MarkedStore {
             plant(marker, schema.entities[0].properties[slot].name, next, true)
         }
         try changeLink(of: id, &new, isDeleted, at: next, &changes)
-        if isDeleted {
-            for marker in new.markers { replace(marker, at: next) }
-        }
+        if isDeleted { new.markers.forEach { replace($0, at: next) } }
         objects[id] = isDeleted ? nil : new
         if !isDeleted, old?.values == new.values { return }
-        let before = old.map { old in
-            changes.encode(entity: 1) { $0.write(old.values, of: schema.entities[0]) }
-        }
-        let after =
-            isDeleted
-            ? nil : changes.encode(entity: 1) { $0.write(new.values, of: schema.entities[0]) }
+        let before = old.map { encode($0.values, &changes) }
+        let after = isDeleted ? nil : encode(new.values, &changes)
         changes.append(
             ChangeSetBuilder.Item(
                 kind: before == nil ? .insert : isDeleted ? .delete : .update, entity: 1, id: id,
@@ -288,11 +284,11 @@ private final class MarkedStore {
         schema = MarkedSchema.reduced
         for id in objects.keys.sorted() {
             guard var object = objects[id] else { continue }
-            for slot in slotCount..<object.markers.count {
+            for slot in slots.count..<object.markers.count {
                 plants[object.markers[slot]]?.isPresent = false
             }
-            object.values.removeSubrange(slotCount...)
-            object.markers.removeSubrange(slotCount...)
+            object.values.removeSubrange(slots.count...)
+            object.markers.removeSubrange(slots.count...)
             objects[id] = object
         }
         count("migrations")
@@ -362,7 +358,7 @@ private final class MarkedStore {
         count("markers looked for", plants.count)
     }
 
-    private func count(_ what: String, _ number: Int) { counts[what, default: 0] += number }
+    private func count(_ what: String, _ number: Int = 1) { counts[what, default: 0] += number }
 }
 
 extension ObjectID {

@@ -286,6 +286,7 @@ extension Scene {
                 onto: base, touched: Touched(all: touched, edited: touched), moved: [])
         else { return }
         now = world
+        named.formUnion(later.named)
         self.uncertain.formUnion(uncertain)
     }
 }
