@@ -37,7 +37,7 @@ struct ReferenceInversion {
     }
 
     private func isDerived(_ key: Key, _ slot: Slot) -> Bool {
-        key.entity == SimulationEntity.item && slot == SimulationEntity.boxName
+        key.entity == SimulationEntity.item && SimulationEntity.derived.contains(slot)
     }
 
     /// Returns whether two values are equal apart from a position among members.

@@ -19,6 +19,8 @@ extension ReferenceModel {
                     objects[Key(entity: SimulationEntity.box, id: $0)]
                 }
                 objects[key]?[SimulationEntity.boxName] = box?[0] ?? .null
+                guard case .int(let rating) = values[1] else { continue }
+                objects[key]?[SimulationEntity.double] = .int(2 * rating)
             }
         }
 

@@ -95,7 +95,8 @@ struct SimulatedEdit {
         case SimulationEntity.item:
             state[key] = [
                 text, .int(0), .null, second % 3 == 0 ? .null : box(first, of: key, value),
-                reference(SimulationEntity.item, second), .null, .null, .null,
+                reference(SimulationEntity.item, second), .null, .null, .null, .list([]),
+                .int(0),
             ]
         case SimulationEntity.label where item != .null: state[key] = [text, item]
         default: break
@@ -170,15 +171,17 @@ struct SimulatedEdit {
     private mutating func setParts(
         _ number: Int, _ change: SimulatedOperation.PartChange, _ value: Int
     ) {
-        guard let key = object(SimulationEntity.box, number),
-            var parts = state[key]?[SimulationEntity.parts].parts
+        let isOfItem = value % 3 == 0
+        let slot = isOfItem ? SimulationEntity.marks : SimulationEntity.parts
+        guard let key = object(isOfItem ? SimulationEntity.item : SimulationEntity.box, number),
+            var parts = state[key]?[slot].parts
         else { return }
         let place = parts.isEmpty ? 0 : value % parts.count
         switch change {
         case .insert where parts.count < 5:
             // An identity may be that of an element which another author has removed or added.
             let id = value % 9
-            if parts.contains(where: { $0.id == .int(id) }) { return }
+            if !isOfItem, parts.contains(where: { $0.id == .int(id) }) { return }
             parts.insert(SimulatedPart(id: .int(id), text: .string("\(value % 2)")), at: place)
         case .remove where !parts.isEmpty: parts.remove(at: place)
         case .move where !parts.isEmpty: parts.insert(parts.remove(at: place), at: 0)
@@ -187,7 +190,7 @@ struct SimulatedEdit {
             parts[place].note = value / 7 % 3 == 0 ? .null : .string("\(value / 7 % 3)")
         default: return
         }
-        state[key]?[SimulationEntity.parts] = .list(parts.map(\.value))
+        state[key]?[slot] = .list(parts.map(\.value))
     }
 
     // MARK: Members

@@ -88,8 +88,9 @@ struct SimulatedStore {
             // The store derives values by itself.
             var values = after[key]
             if key.entity == SimulationEntity.item {
-                let slot = SimulationEntity.boxName
-                values?[slot] = before[key]?[slot] ?? .null
+                for slot in SimulationEntity.derived {
+                    values?[slot] = before[key]?[slot] ?? .null
+                }
             }
             if values == before[key] { continue }
             let base = try file.read { reader in

@@ -2,13 +2,18 @@ import StetStore
 
 extension Schema {
     /// The schema of the simulation: unique values, a counter, an optional embedded value,
-    /// an array of embedded values, a derived attribute, a large value, a sealed one, delete rules,
-    /// required references, links with and without an order, stamps.
+    /// arrays of embedded values with and without an identity, derived attributes, a large value, a
+    /// sealed one, delete rules, required references, links with and without an order, stamps.
     static let simulation: Schema = {
         do { return try Schema(entities: [box, item, label], links: [related, steps]) } catch {
             preconditionFailure("the schema of the simulation: \(error)")
         }
     }()
+
+    private static let partMembers = [
+        Property(name: "id", type: .int), Property(name: "text", type: .string),
+        Property(name: "note", type: .string, isOptional: true),
+    ]
 
     private static let box = Entity(
         name: "Box",
@@ -20,11 +25,7 @@ extension Schema {
             Property(name: "site.city", type: .string, isOptional: true, rules: [.required]),
             Property(name: "site.size", type: .int, isOptional: true),
             Property(name: "parts", type: .list, elements: [.embedded]).array(
-                of: EmbeddedElements(
-                    members: [
-                        Property(name: "id", type: .int), Property(name: "text", type: .string),
-                        Property(name: "note", type: .string, isOptional: true),
-                    ], identity: 0)),
+                of: EmbeddedElements(members: partMembers, identity: 0)),
         ],
         indexes: [
             EntityIndex([.init(slot: 0)], isUnique: true), EntityIndex([.init(slot: 4)]),
@@ -50,6 +51,10 @@ extension Schema {
                 .derived(by: .property(.target(.root, slot: 3, entity: "Box"), slot: 0)),
             Property(name: "file", type: .data, isOptional: true, isLarge: true),
             Property(name: "secret", type: .data, isOptional: true, seal: .reference("box")),
+            Property(name: "marks", type: .list, elements: [.embedded]).array(
+                of: EmbeddedElements(members: partMembers, identity: nil)),
+            Property(name: "double", type: .int).derived(
+                by: .arithmetic(.multiply, .property(.root, slot: 1), .constant(.int(2)))),
         ],
         indexes: [
             EntityIndex([.init(slot: 0)], isUnique: true), EntityIndex([.init(slot: 1)]),
@@ -98,6 +103,9 @@ enum SimulationEntity {
 
     /// The slot of the name of an item's box, which is derived.
     static let boxName: Slot = 5
+    /// The slot of twice an item's rating, which is derived.
+    static let double: Slot = 9
+    static let derived: [Slot] = [boxName, double]
     /// The slot of an item's large value.
     static let file: Slot = 6
     /// The slot of an item's value that is sealed by the key of its box.
@@ -109,6 +117,8 @@ enum SimulationEntity {
     /// always has, and of the size.
     static let site: [Slot] = [3, 4, 5]
 
+    /// The slot of an item's array of embedded values, which have no identity.
+    static let marks: Slot = 8
     /// The slot of a box's array of embedded values.
     static let parts: Slot = 6
 
