@@ -118,11 +118,21 @@ struct LiveEdits {
     }
 
     private mutating func editValue(of sample: LiveSample) {
-        switch Int.random(in: 0..<4, using: &random) {
+        switch Int.random(in: 0..<6, using: &random) {
+        case 4: sample.main.note = chance(3) ? nil : pick(LiveNodes.names)
+        case 5: editSpare(of: sample)
         case 0: sample.number = pick(LiveNodes.numbers)
         case 1: sample.hits += pick([-1, 1, 2])
         case 2: sample.note = chance(3) ? nil : pick(LiveNodes.texts)
         default: sample.text = pick(LiveNodes.texts)
+        }
+    }
+
+    private mutating func editSpare(of sample: LiveSample) {
+        if sample.spare == nil || chance(3) {
+            sample.spare = parts().first
+        } else {
+            sample.spare?.size = pick(LiveNodes.numbers)
         }
     }
 
@@ -159,6 +169,8 @@ struct LiveEdits {
         sample.flag = chance(2)
         sample.price = pick(LiveNodes.prices)
         sample.parts = parts()
+        sample.main.size = pick(LiveNodes.numbers)
+        sample.spare = parts().first
         if chance(2) {
             sample.box = try context.fetch(LiveBox.self).all().randomElement(using: &random)
         }

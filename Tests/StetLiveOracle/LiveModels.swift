@@ -2,8 +2,8 @@ package import Foundation
 package import Stet
 
 // The models of the random trials of live queries: values of every kind, references, and members by
-// reference and by link, ordered and not, arrays of embedded values, counters, derived attributes,
-// and texts that are searched.
+// reference and by link, ordered and not, embedded values, optional ones and arrays of them,
+// counters, derived attributes, and texts that are searched.
 
 @Model package final class LiveBox {
     package var name: String
@@ -25,11 +25,13 @@ package import Stet
     @Attribute(.searchable, .indexed(.substring)) package var note: String?
     @Attribute(.counter) package var hits: Int = 0
     @Attribute(.indexed) @Derived package var boxRank: Int? { box?.rank }
-    @Derived package var card: String { text + " " + (note ?? "") }
+    @Derived package var card: String { text + " " + (note ?? spare?.note ?? "") }
     package var date: Date = Date(timeIntervalSinceReferenceDate: 0)
     package var flag: Bool = false
     package var price: Decimal = Decimal(0)
     package var parts: [LivePart] = []
+    package var main: LivePart = LivePart(size: 0, note: nil)
+    package var spare: LivePart?
     package var box: LiveBox?
     package var shelf: LiveBox?
     package var next: LiveSample?

@@ -43,15 +43,18 @@ struct LiveNodes {
     static let dates = [-1, 0, 0.25, 1e9].map { Date(timeIntervalSinceReferenceDate: $0) }
     static let prices = [Decimal(-2), Decimal(0), Decimal(1) / Decimal(10), Decimal(3)]
 
+    private static let textNames = ["text", "note", "name", "card", "main.note", "spare.note"]
+
     /// Returns a random value of the type of a property, to compare it with.
     private mutating func constant(_ name: String) -> Value {
         switch name {
-        case "number", "rank", "size", "boxRank": .int(pick(Self.numbers))
+        case "number", "rank", "size", "boxRank", "main.size", "spare.size":
+            .int(pick(Self.numbers))
         case "hits": .int(pick([-1, 0, 1, 2]))
         case "small": .int(Int(pick(Self.smalls)))
         case "whole": .uint(UInt64(pick(Self.wholes)))
         case "real": .double(pick(Self.reals))
-        case "name": .string(pick(Self.names))
+        case "name", "main.note", "spare.note": .string(pick(Self.names))
         case "date": .date(pick(Self.dates))
         case "flag": .bool(chance(2))
         case "price": .decimal(pick(Self.prices))
@@ -91,7 +94,8 @@ struct LiveNodes {
         default:
             pick([
                 "number", "number", "small", "whole", "real", "size", "text", "text", "note",
-                "date", "flag", "price", "hits", "boxRank", "boxRank", "card",
+                "date", "flag", "price", "hits", "boxRank", "boxRank", "card", "main.size",
+                "main.note", "spare.size", "spare.note",
             ])
         }
     }
@@ -126,7 +130,7 @@ struct LiveNodes {
         let name = name(in: subject.entity)
         let plain = node(name, of: subject)
         let value = constant(name)
-        let isText = ["text", "note", "name", "card"].contains(name)
+        let isText = Self.textNames.contains(name)
         switch Int.random(in: 0..<12, using: &random) {
         case 0: return .comparison(pick([.equal, .notEqual]), plain, .constant(.null))
         case 1: return .isIn(plain, (0..<3).map { _ in constant(name) })
@@ -150,7 +154,8 @@ struct LiveNodes {
         case 6 where name == "flag": return plain
         case 7 where subject.entity == "LiveSample":
             return .comparison(
-                pick([.equal, .notEqual]), node("box", of: subject), .constant(.null))
+                pick([.equal, .notEqual]), node(pick(["box", "spare"]), of: subject),
+                .constant(.null))
         default:
             let isEquality = name == "flag"
             return .comparison(
@@ -265,7 +270,7 @@ struct LiveNodes {
         let subject = place(from: Subject(object: .root, entity: entity), ownOnly: ownOnly)
         let name = name(in: subject.entity)
         let plain = node(name, of: subject)
-        if ["text", "note", "name", "card"].contains(name), chance(3) {
+        if Self.textNames.contains(name), chance(3) {
             return .folded(plain, .caseInsensitive)
         }
         return plain
