@@ -35,3 +35,20 @@ import Stet
 
     init(_ name: String) { self.name = name }
 }
+
+@Model final class Club {
+    var name: String
+
+    init(name: String) { self.name = name }
+}
+
+@Model final class Member {
+    @Attribute(.searchable, .indexed(.substring)) var note: String
+    var club: Club?
+    @Attribute(.indexed) @Derived var clubName: String? { club?.name }
+
+    init(_ note: String, of club: Club) {
+        self.note = note
+        self.club = club
+    }
+}

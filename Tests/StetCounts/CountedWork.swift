@@ -17,14 +17,19 @@ enum CountedWork: String, CaseIterable {
     case twoHops = "W24"
     /// Each beside those before it, which a look at all of them would make grow with their number.
     case upsert = "upsert"
+    case insertTexts = "texts"
+    case derive = "derived"
+    case search = "matching"
+    case findParts = "contains"
 
     /// The number of objects, or of repetitions, that is counted.
     var size: Int {
         switch self {
-        case .insert, .update, .delete, .undo, .refuse, .snapshotAndRestore: 500
+        case .insert, .update, .delete, .undo, .refuse, .snapshotAndRestore, .insertTexts, .derive:
+            500
         case .readByID, .readInNewContext, .upsert: 1_000
         case .sort, .fetchObjects, .fetchSnapshots: 10
-        case .twoHops: 20
+        case .twoHops, .search, .findParts: 20
         }
     }
 
@@ -32,13 +37,13 @@ enum CountedWork: String, CaseIterable {
     var unit: String {
         switch self {
         case .sort, .fetchObjects, .fetchSnapshots: "query of \(Self.storedCount) objects"
-        case .twoHops: "query"
+        case .twoHops, .search, .findParts: "query"
         default: "object"
         }
     }
 
     /// The number of objects that a store has at the beginning.
-    private static let storedCount = 1_000
+    static let storedCount = 1_000
 
     /// Carries out the work, so many times, in a new store in a directory.
     func run(_ count: Int, in directory: String) throws {
@@ -48,6 +53,10 @@ enum CountedWork: String, CaseIterable {
         case .insert: try insert(count, store)
         case .twoHops: try findOverTwoHops(count, store)
         case .upsert: try upsert(count, store)
+        case .insertTexts: _ = try insertMembers(count, store)
+        case .derive: try derive(count, store)
+        case .search: try search(count, store)
+        case .findParts: try findParts(count, store)
         default:
             try insert(Self.storedCount, store)
             try run(count, store)
@@ -59,7 +68,7 @@ enum CountedWork: String, CaseIterable {
         configuration.mapByteCount = 256 << 20
         return try Store.open(
             at: directory + "/counts.stet", for: Notebook.self, Article.self, Package.self,
-            Tag.self, configuration: configuration)
+            Tag.self, Club.self, Member.self, configuration: configuration)
     }
 
     private func insert(_ count: Int, _ store: Store) throws {
