@@ -21,7 +21,8 @@ extension ManagedContext {
     ///     condition.
     ///   - otherProperties: the other properties of the `#Unique`.
     ///   - value: the value to look for, not nil.
-    ///   - otherValues: the values of the other properties, none of them nil.
+    ///   - otherValues: the values of the other properties, none of them nil. The value of an
+    ///     optional property needs its type here: `12 as Int?`.
     ///   - make: creates an object with these values; called only if none exists.
     /// - Returns: the object, with the values.
     /// - Precondition: the properties are unique, and `make` gives them the values.

@@ -34,10 +34,12 @@ struct ObjectHolders {
         return removed
     }
 
-    /// Removes the objects from an index on.
-    mutating func removeAll(from index: Int) {
-        heldCount -= references[index...].count { $0 != nil }
+    /// Removes the objects from an index on; the result retains them.
+    mutating func removeAll(from index: Int) -> [AnyObject] {
+        let removed = references[index...].compactMap { $0 }
+        heldCount -= removed.count
         references.removeSubrange(index...)
+        return removed
     }
 
     /// Releases the objects that something else retains, too.

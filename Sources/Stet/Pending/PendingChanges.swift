@@ -220,29 +220,6 @@ final class PendingChanges {
 
     // MARK: Captures
 
-    /// Everything that is pending, at a moment.
-    struct Capture {
-        struct Entry {
-            let pending: PendingObject
-            /// The object, retained.
-            let object: any Model
-            let current: AnyObject
-            let flags: _ModelState.Flags
-            let revision: Revision
-            /// The save in progress with a change of the object.
-            let save: SaveInProgress?
-
-            /// The revision of the last change that the values of the entry are based on.
-            fileprivate var knownRevision: Revision { max(revision, save?.committed ?? .zero) }
-        }
-
-        let entries: [Entry]
-        let links: [LinkKey: PendingLink]
-        let rejections: [Violation]
-        fileprivate let layer: WorkingState.Layer
-        let revision: Revision
-    }
-
     func capture() -> Capture {
         let save = core.saves.inFlight
         let changed = save?.changedObjects ?? []
@@ -266,20 +243,16 @@ final class PendingChanges {
     func restore(_ capture: Capture, isRewinding: Bool = false) {
         mayReferToUninserted = true
         noteOtherChange()
-        let before = (objects, holders)
         let isPrefix =
             capture.entries.count <= objects.count
             && capture.entries.indices.allSatisfy {
                 objects[$0].object === capture.entries[$0].object
             }
+        var released: [Any] = []
         if isPrefix {
-            // Usually entries have only been appended, and the others keep their indexes.
-            let rest = objects[capture.entries.count...]
-            for entry in rest { entry.object._$revert(to: entry.base) }
-            objects.removeSubrange(capture.entries.count...)
-            holders.removeAll(from: capture.entries.count)
-            for index in capture.entries.indices { objects[index] = capture.entries[index].pending }
+            released = returnObjects(to: capture.entries)
         } else {
+            released.append((objects, holders))
             replaceObjects(with: capture.entries)
         }
         // A loop over the entries would copy them.
@@ -290,7 +263,22 @@ final class PendingChanges {
         rejections = capture.rejections
         state.pending = capture.layer
         // Released last, because a model's `deinit` may use the context.
-        withExtendedLifetime(before) {}
+        withExtendedLifetime(released) {}
+    }
+
+    /// Removes the objects that are not among the first ones, and restores these; returns what is
+    /// not used any more.
+    private func returnObjects(to entries: [Capture.Entry]) -> [Any] {
+        // Not the whole lists, of which changes would make copies.
+        let rest = Array(objects[entries.count...])
+        for entry in rest { entry.object._$revert(to: entry.base) }
+        objects.removeSubrange(entries.count...)
+        var released: [Any] = [rest, holders.removeAll(from: entries.count)]
+        for index in entries.indices where !objects[index].isSame(as: entries[index].pending) {
+            released.append(objects[index])
+            objects[index] = entries[index].pending
+        }
+        return released
     }
 
     /// Shows the values that an object had when it was captured.

@@ -107,6 +107,8 @@ extension ManagedContext {
     /// let seat = try context.object(Seat.self, where: \.row, \.number, is: "F", 12)
     /// ```
     ///
+    /// A further value, such as 12, needs its type if its property is optional: `12 as Int?`.
+    ///
     /// - Precondition: the property is `.unique`, or the properties are those of a `#Unique`
     ///   without condition.
     /// - Throws: `StoreError`; the error of an earlier read inside an accessor.

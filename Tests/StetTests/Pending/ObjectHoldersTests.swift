@@ -26,7 +26,9 @@ struct ObjectHoldersTests {
                 #expect(holders.remove(at: index) === model.removeLast())
             case 9 where !model.isEmpty:
                 let index = model.count - Int(random.next() % UInt64(min(model.count, 4)))
-                holders.removeAll(from: index)
+                let removed = holders.removeAll(from: index)
+                let expected = model[index...].compactMap { $0 }
+                #expect(removed.map(ObjectIdentifier.init) == expected.map(ObjectIdentifier.init))
                 model.removeSubrange(index...)
             case 10:
                 var copy = ObjectHolders()
