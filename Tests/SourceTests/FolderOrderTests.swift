@@ -92,7 +92,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             // Models with protected objects do not conform to it.
             "Relationships/ModelGraph.swift": ["Deletable"],
             // A capture remembers the save that was in flight.
-            "Pending/PendingChanges.swift": ["SaveInProgress"],
+            "Pending/PendingChanges+Capture.swift": ["SaveInProgress"],
             // Validators look up objects of the store, and run with its messages.
             "Validation/ChangeSetCheck.swift": ["Store"],
             "Validation/Model+Validation.swift": ["Store"],
