@@ -220,6 +220,8 @@ simulate: campaign-build ## Compares undo histories with a reference model: SEED
 
 campaigns-small: campaign-build ## Runs a small dose of each campaign
 	$(BUILD_CAMPAIGN) --product stet-contract
+	@# It searches, but not for stems, and must not load their library.
+	! ldd $(PROGRAMS)/stet-contract | grep libstemmer
 	$(PROGRAMS)/stet-contract all 50000 1
 	$(BUILD_CAMPAIGN) --product stet-live
 	$(PROGRAMS)/stet-live 20000 1
