@@ -20,7 +20,7 @@ import Testing
 }
 
 @Model private final class HerbCode {
-    var text: String
+    @Attribute(.trimmed) var text: String
     @Attribute(.unique) @Derived var code: String { text + "!" }
 
     init(_ text: String) { self.text = text }
@@ -158,6 +158,22 @@ import Testing
         }
         try context.save()
         #expect(label.isFound)
+    }
+
+    @Test func aSaveThatNormalizesWhatAValueIsDerivedFromFindsIt() throws {
+        let store = try Store.inMemory(
+            for: Herb.self, HerbFamily.self, HerbCode.self, HerbNote.self)
+        let context = store.context()
+        let code = HerbCode(" oak ")
+        let note = HerbNote("oak")
+        context.insert(code)
+        context.insert(note)
+        #expect(try context.object(HerbCode.self, where: \.code, is: " oak !") === code)
+        note.found = {
+            (try? context.object(HerbCode.self, where: \.code, is: "oak!")) === code
+        }
+        try context.save()
+        #expect(note.isFound)
     }
 
     @Test func fewObjectsThatAreEditedOftenTakeLittleMemory() throws {
