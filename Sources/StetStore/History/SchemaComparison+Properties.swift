@@ -191,6 +191,21 @@ extension Property {
     }
 }
 
+extension Property {
+    /// Returns the steps by which the value of a property comes from elsewhere than before: an
+    /// expression, or the key of an object.
+    fileprivate func changesOfOrigin(since old: Property, _ label: String) -> [String] {
+        var steps: [String] = []
+        if old.derivation != derivation {
+            steps.append(isDerived ? "derives \(label)" : "no longer derives \(label)")
+        }
+        if let seal, old.seal != seal {
+            steps.append("seals \(label) by \(seal.ownerName) when it is saved")
+        }
+        return steps
+    }
+}
+
 // MARK: - Attributes that become embedded values of the same name, and the other way round
 
 extension SchemaComparison {

@@ -11,6 +11,9 @@ package struct Upcast: Hashable, Sendable {
     package let defaults: [UInt8]
     /// The conversions of the elements of arrays of embedded values, by slot of `to`.
     package let elements: [Slot: Upcast]
+    /// The defaults of members whose embedded value an object of `from` lacks; nil when they have
+    /// those that the others have.
+    private let absences: Absences?
     /// True when every body has the same meaning in both.
     let isIdentity: Bool
 
@@ -20,11 +23,20 @@ package struct Upcast: Hashable, Sendable {
         from: Entity, to: Entity, slots: [Slot?], defaults: [UInt8],
         elements: [Slot: Upcast] = [:]
     ) throws {
+        try self.init(
+            from: from, to: to, slots: slots, defaults: defaults, elements: elements, absences: nil)
+    }
+
+    private init(
+        from: Entity, to: Entity, slots: [Slot?], defaults: [UInt8], elements: [Slot: Upcast],
+        absences: Absences?
+    ) throws {
         self.from = from
         self.to = to
         self.slots = slots
         self.defaults = defaults
         self.elements = elements
+        self.absences = absences
         guard slots.count == to.properties.count else {
             throw DecodingFailure("a migration of \(to.name) with \(slots.count) properties")
         }
@@ -38,7 +50,7 @@ package struct Upcast: Hashable, Sendable {
             try RecordBody(bytes, of: to).cells().map { $0 != nil }
         }
         isIdentity =
-            from.properties.count == to.properties.count
+            absences == nil && from.properties.count == to.properties.count
             && elements.values.allSatisfy(\.isIdentity)
             && slots.slotted.allSatisfy { slot, source in
                 let (old, new) = (from.properties[slot], to.properties[slot])
@@ -55,16 +67,22 @@ package struct Upcast: Hashable, Sendable {
     ///
     /// - Throws: `DecodingFailure` when it is not a body of `from`.
     package func apply(to body: UnsafeRawBufferPointer) throws -> [UInt8] {
-        try converted(body, settlingMembers: true)
+        try converted(body, settlingMembers: true) { _ in false }
     }
 
+    /// Returns a converted body; `mayBePresent` returns whether members of an embedded value that a
+    /// slot shows as absent have the defaults of one that is present.
     private func converted(
-        _ body: UnsafeRawBufferPointer, settlingMembers: Bool
+        _ body: UnsafeRawBufferPointer, settlingMembers: Bool, mayBePresent: (Slot) -> Bool
     ) throws -> [UInt8] {
         let old = try RecordBody(body, of: from).cells()
         let arena = CellArena()
         return try withDefaults { defaults in
-            var cells = defaults
+            var cells = to.properties.slots.map { slot in
+                let presence = presence(of: slot)
+                let isPresent = presence.map { old[$0] != nil || mayBePresent($0) } ?? true
+                return defaults.cell(slot, isPresent: isPresent)
+            }
             for (slot, source) in slots.slotted {
                 guard let source, let cell = old[source] else { continue }
                 cells[slot] = try widened(cell, from: source, to: slot, arena)
@@ -81,8 +99,10 @@ package struct Upcast: Hashable, Sendable {
             var cells = try RecordBody(bytes, of: to).cells()
             let arena = CellArena()
             return try withDefaults { defaults in
-                try forEachCell(of: change, arena) { cell in
-                    cells[cell.slot] = cell.before ?? defaults[cell.slot]
+                try forEachCell(of: change, defaults, arena) { cell in
+                    let isPresent = try presence(of: cell.slot, change).before
+                    cells[cell.slot] =
+                        cell.before ?? defaults.cell(cell.slot, isPresent: isPresent)
                 }
                 settleMembers(&cells, defaults)
                 return withExtendedLifetime(arena) { FoldedBody.assemble(cells, to) }
@@ -97,16 +117,14 @@ package struct Upcast: Hashable, Sendable {
     ) throws {
         let arena = CellArena()
         try withDefaults { defaults in
-            try forEachCell(of: change, arena) { cell in
-                // A member has no default where the embedded value is absent.
-                let (hasBefore, hasAfter) = try presence(of: cell.slot, change)
-                let fallback = defaults[cell.slot]
+            try forEachCell(of: change, defaults, arena) { cell in
+                let (wasPresent, isPresent) = try presence(of: cell.slot, change)
+                let before = cell.before ?? defaults.cell(cell.slot, isPresent: wasPresent)
+                let after = cell.after ?? defaults.cell(cell.slot, isPresent: isPresent)
                 try body(
                     PresentCell(
-                        slot: cell.slot,
-                        before: cell.isBeforeRedacted || !hasBefore
-                            ? nil : cell.before ?? fallback,
-                        after: cell.isAfterRedacted || !hasAfter ? nil : cell.after ?? fallback,
+                        slot: cell.slot, before: cell.isBeforeRedacted ? nil : before,
+                        after: cell.isAfterRedacted ? nil : after,
                         isBeforeRedacted: cell.isBeforeRedacted,
                         isAfterRedacted: cell.isAfterRedacted))
             }
@@ -114,9 +132,11 @@ package struct Upcast: Hashable, Sendable {
         withExtendedLifetime(arena) {}
     }
 
-    /// Calls `body` with each cell that `to` can express, without defaults.
+    /// Calls `body` with each cell that `to` can express, and that of each member that appears or
+    /// disappears with its default; the cells have no defaults.
     private func forEachCell(
-        of change: JournalChange, _ arena: CellArena, _ body: (PresentCell) throws -> Void
+        of change: JournalChange, _ defaults: DefaultCells, _ arena: CellArena,
+        _ body: (PresentCell) throws -> Void
     ) throws {
         let changed = try change.changedCells()
         for cell in changed where from.properties.element(at: cell.slot)?.type != cell.type {
@@ -124,7 +144,7 @@ package struct Upcast: Hashable, Sendable {
         }
         for (slot, source) in slots.slotted {
             guard let source, let cell = changed.first(where: { $0.slot == source }) else {
-                if try isDefaultChanged(slot, change) {
+                if defaults.hasAny(slot), try isPresenceChanged(of: slot, change) {
                     try body(PresentCell(slot: slot, before: nil, after: nil))
                 }
                 continue
@@ -161,13 +181,22 @@ package struct Upcast: Hashable, Sendable {
 
     /// Removes the members of absent embedded values, and gives the members of present ones their
     /// defaults.
-    private func settleMembers(_ cells: inout [Cell?], _ defaults: [Cell?]) {
+    private func settleMembers(_ cells: inout [Cell?], _ defaults: DefaultCells) {
         for value in to.optionalValues {
             let isPresent = cells[value.presence] != nil
             for slot in value.members {
-                cells[slot] = isPresent ? cells[slot] ?? defaults[slot] : nil
+                cells[slot] =
+                    isPresent ? cells[slot] ?? defaults.cell(slot, isPresent: true) : nil
             }
         }
+    }
+
+    /// Returns the slot of `from` that shows whether an object has the embedded value that a slot
+    /// belongs to; nil for other slots.
+    private func presence(of slot: Slot) -> Slot? {
+        if let presence = absences?.presences[slot] { return presence }
+        guard let value = to.optionalValue(at: slot), slot != value.presence else { return nil }
+        return slots[value.presence]
     }
 
     /// Returns whether the embedded value of a slot was present before a change and after it; true
@@ -175,39 +204,109 @@ package struct Upcast: Hashable, Sendable {
     private func presence(
         of slot: Slot, _ change: JournalChange
     ) throws -> (before: Bool, after: Bool) {
-        guard let value = to.optionalValue(at: slot), slot != value.presence,
-            let source = slots[value.presence],
+        guard let source = presence(of: slot),
             let cell = try change.changedCells().first(where: { $0.slot == source })
         else { return (true, true) }
         return (cell.before != nil, cell.after != nil)
     }
 
-    /// Returns whether a member appears or disappears, with its default, in an update that does not
-    /// have it.
-    private func isDefaultChanged(_ slot: Slot, _ change: JournalChange) throws -> Bool {
-        guard to.isRequiredMember(slot) else { return false }
+    /// Returns whether the embedded value of a member appears or disappears in an update.
+    private func isPresenceChanged(of slot: Slot, _ change: JournalChange) throws -> Bool {
         let (before, after) = try presence(of: slot, change)
         return before != after
     }
 
-    private func withDefaults<Result>(_ body: ([Cell?]) throws -> Result) throws -> Result {
-        try defaults.withUnsafeBytes { bytes in try body(RecordBody(bytes, of: to).cells()) }
+    private func withDefaults<Result>(_ body: (DefaultCells) throws -> Result) throws -> Result {
+        try defaults.withUnsafeBytes { bytes in
+            let cells = try RecordBody(bytes, of: to).cells()
+            guard let absences else { return try body(DefaultCells(cells, absent: [:])) }
+            return try absences.defaults.withUnsafeBytes { bytes in
+                let absent = try RecordBody(bytes, of: to).cells()
+                return try body(
+                    DefaultCells(
+                        cells,
+                        absent: Dictionary(
+                            uniqueKeysWithValues: absences.presences.keys.map { ($0, absent[$0]) })
+                    ))
+            }
+        }
     }
 
-    /// Returns the upcast that applies this one and then another.
+    /// Returns the upcast that applies this one, which is that of one migration, and then another.
     func followed(by next: Upcast) throws -> Upcast {
         var elements: [Slot: Upcast] = [:]
         for (slot, second) in next.elements {
             guard let source = next.slots[slot] else { continue }
             elements[slot] = try self.elements[source]?.followed(by: second)
         }
+        // Members keep their defaults where the default of the embedded value is nil.
+        let defaults = try self.defaults.withUnsafeBytes { bytes in
+            try next.converted(bytes, settlingMembers: false) { slots[$0] != nil }
+        }
         return try Upcast(
             from: from, to: next.to, slots: next.slots.map { slot in slot.flatMap { slots[$0] } },
-            // Members keep their defaults where the default of the embedded value is nil.
-            defaults: try defaults.withUnsafeBytes {
-                try next.converted($0, settlingMembers: false)
-            }, elements: elements)
+            defaults: defaults, elements: elements, absences: try absences(before: next, defaults))
     }
+
+    /// Returns the defaults of members that every object has in the next schema, and of which this
+    /// migration has given others to objects that have the embedded value.
+    private func absences(before next: Upcast, _ defaults: [UInt8]) throws -> Absences? {
+        var presences: [Slot: Slot] = [:]
+        let bytes = try defaults.withUnsafeBytes { bytes in
+            let present = try RecordBody(bytes, of: next.to).cells()
+            return try next.withDefaults { defaults in
+                let cells = next.to.properties.slots.map { slot -> Cell? in
+                    guard let former = next.formerPresence(of: slot), let presence = slots[former]
+                    else { return nil }
+                    let isPresent = next.absences?.presences[slot] == nil
+                    let cell = defaults.cell(slot, isPresent: isPresent)
+                    if Cell.areEqual(cell, present[slot]) { return nil }
+                    presences[slot] = presence
+                    return cell
+                }
+                return FoldedBody.assemble(cells, next.to)
+            }
+        }
+        return presences.isEmpty ? nil : Absences(presences: presences, defaults: bytes)
+    }
+
+    /// Returns the slot of `from` that shows whether an object has the embedded value that a slot
+    /// was a member of, if every object has its value now; nil for other slots.
+    private func formerPresence(of slot: Slot) -> Slot? {
+        if let presence = absences?.presences[slot] { return presence }
+        guard let source = slots[slot], let value = from.optionalValue(at: source),
+            source != value.presence, presence(of: slot) != value.presence
+        else { return nil }
+        return value.presence
+    }
+}
+
+/// The defaults of members of which an object of an earlier schema lacks the embedded value, where
+/// they differ from those of other objects.
+private struct Absences: Hashable {
+    /// The slots that show whether an object has the embedded value, by slot of the member.
+    let presences: [Slot: Slot]
+    /// A body with the defaults.
+    let defaults: [UInt8]
+}
+
+/// The default values of an upcast as cells.
+private struct DefaultCells {
+    private let cells: [Cell?]
+    private let absent: [Slot: Cell?]
+
+    init(_ cells: [Cell?], absent: [Slot: Cell?]) {
+        self.cells = cells
+        self.absent = absent
+    }
+
+    /// Returns the default of a slot whose embedded value is present or absent.
+    func cell(_ slot: Slot, isPresent: Bool) -> Cell? {
+        isPresent ? cells[slot] : absent[slot] ?? nil
+    }
+
+    /// Returns whether a slot has a default, wherever its embedded value is present or absent.
+    func hasAny(_ slot: Slot) -> Bool { cells[slot] != nil || absent[slot] != nil }
 }
 
 extension Property {
@@ -215,21 +314,6 @@ extension Property {
     func canHoldValues(of other: Property) -> Bool {
         if (seal == nil) != (other.seal == nil) || isLarge != other.isLarge { return false }
         return (type == other.type && elements == other.elements) || other.type.widens(to: type)
-    }
-}
-
-extension Property {
-    /// Returns the steps by which the value of a property comes from elsewhere than before: an
-    /// expression, or the key of an object.
-    func changesOfOrigin(since old: Property, _ label: String) -> [String] {
-        var steps: [String] = []
-        if old.derivation != derivation {
-            steps.append(isDerived ? "derives \(label)" : "no longer derives \(label)")
-        }
-        if let seal, old.seal != seal {
-            steps.append("seals \(label) by \(seal.ownerName) when it is saved")
-        }
-        return steps
     }
 }
 
