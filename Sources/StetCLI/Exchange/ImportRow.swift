@@ -113,7 +113,7 @@ struct ImportConversion {
                 continue
             }
             guard let value = property.value(field), property.acceptsUnplaced(value) else {
-                problems.append(property.problem(property.expectation))
+                problems.append(property.problem(field))
                 continue
             }
             values[slot] = property.normalized(value)
@@ -285,6 +285,18 @@ extension Property {
 
     fileprivate func problem(_ text: String) -> ImportProblem {
         ImportProblem("\(name) \(text)", property: name)
+    }
+
+    /// Returns what is wrong with a field that has no value of the property.
+    fileprivate func problem(_ field: ImportRecord.Field) -> ImportProblem {
+        let json: JSON?
+        switch field {
+        case .json(let value): json = value
+        case .text(let field): json = embedded == nil ? nil : JSON(text: field.text)
+        }
+        guard let mistake = json.flatMap({ ValueReader(of: self).mistake(inElementsOf: $0) })
+        else { return problem(expectation) }
+        return ImportProblem("\(name)\(mistake)", property: name)
     }
 
     /// Returns whether a value suits the property; a reference may still need a position.

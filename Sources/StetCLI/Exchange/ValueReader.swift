@@ -94,6 +94,29 @@ struct ValueReader {
         return given.isEmpty ? elements.element(members) : nil
     }
 
+    /// Returns the place of the first mistake in an array of embedded values and what it is, such as
+    /// "[1].price is missing"; nil when there is none, or it is no such array.
+    func mistake(inElementsOf json: JSON) -> String? {
+        guard case .array(let values) = json, let embedded else { return nil }
+        for (index, value) in values.enumerated() {
+            if let mistake = mistake(in: value, embedded) { return "[\(index)]\(mistake)" }
+        }
+        return nil
+    }
+
+    private func mistake(in element: JSON, _ elements: EmbeddedElements) -> String? {
+        guard case .object(var given) = element else { return " is not an object with members" }
+        for member in elements.entity.properties {
+            guard let json = given.removeValue(forKey: member.name) else {
+                if member.isOptional { continue }
+                return ".\(member.name) is missing"
+            }
+            guard let value = ValueReader(of: member).value(json: json), member.accepts(value)
+            else { return ".\(member.name) \(member.expectation)" }
+        }
+        return given.keys.min().map { " has no member \($0)" }
+    }
+
     /// Parses an id, optionally with the position among the members that the object belongs to.
     private func reference(_ text: String) -> Value? {
         let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
