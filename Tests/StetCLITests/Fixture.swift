@@ -31,10 +31,14 @@ final class Fixture {
         for edit in edits {
             let old = states[edit.id]
             let before = old.map { old in
-                changes.encode(entity: edit.entity) { $0.write(old.values) }
+                changes.encode(entity: edit.entity) {
+                    $0.write(old.values, of: file.schema.entities[edit.entity])
+                }
             }
             let after = edit.values.map { values in
-                changes.encode(entity: edit.entity) { $0.write(values) }
+                changes.encode(entity: edit.entity) {
+                    $0.write(values, of: file.schema.entities[edit.entity])
+                }
             }
             changes.append(
                 ChangeSetBuilder.Item(
