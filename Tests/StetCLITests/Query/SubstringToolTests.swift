@@ -19,7 +19,8 @@ struct SubstringToolTests {
             indexes: [EntityIndex(substringsOf: 0), EntityIndex(substringsOf: 1)])
         file = try StoreFile.open(
             at: directory.file("pages.stet"), schema: try Schema(entities: [page]))
-        let lines = ["\"id\":\"\(Self.first)\",\"title\":\"undo journal\",\"place.city\":\"Bern\""]
+        let lines =
+            ["\"id\":\"\(Self.first)\",\"title\":\"undo journal\",\"place.city\":\"Bern\""]
             + ["\"title\":\"the journals\",\"place.city\":\"Genf\""]
             + ["\"title\":\"nothing\",\"place.city\":\"Ilmenau\""]
         let outcome = try importing(lines.map { "{\($0)}\n" }.joined())

@@ -16,7 +16,7 @@ struct Trait: Hashable {
         case none, values, substrings
     }
 
-    /// What a derived attribute reads, in the object itself or in the one that it refers to.
+    /// The input of a derived attribute, in the object itself or in the one that it refers to.
     struct Expression: Hashable {
         var input: Int
         var crossesReference: Bool
@@ -93,7 +93,8 @@ struct TraitEntity: Hashable {
         TraitEntity(
             name: "B",
             traits: [
-                Trait(id: 4, name: "s4", kind: .text), Trait(id: 5, name: "n5", kind: .number(.int)),
+                Trait(id: 4, name: "s4", kind: .text),
+                Trait(id: 5, name: "n5", kind: .number(.int)),
                 Trait(
                     id: 12, name: "e12", kind: .embedded,
                     members: [

@@ -26,8 +26,8 @@ import Testing
     init(_ title: String) { self.title = title }
 }
 
-/// What a node of a shared journal derives from commits of others: derived attributes, indexes of
-/// members, of words and of substrings.
+/// Derived attributes, and indexes of members, words and substrings, at the nodes of a shared
+/// journal.
 struct SharedValueTests {
     private let journal = MemoryJournal()
     private let directory = TemporaryDirectory()
@@ -86,10 +86,15 @@ struct SharedValueTests {
             try await store.refresh(atLeast: 3)
             try check(store, titled: "replicated", in: "Genf", by: "Eva")
             #expect(try store.fetch(SharedPage.self).matching("journal").count() == 0)
-            #expect(try store.fetch(SharedPage.self, where: { $0.title.contains("ournal") }).count() == 0)
-            #expect(try store.fetch(SharedPage.self, where: { $0.place.city == "Bern" }).count() == 0)
-            #expect(try store.fetch(SharedPage.self, where: { $0.authorName == "Ann" }).count() == 0)
-            #expect(try store.fetch(SharedPage.self, where: { $0.origin?.city == "Uri" }).count() == 1)
+            #expect(
+                try store.fetch(SharedPage.self, where: { $0.title.contains("ournal") }).count()
+                    == 0)
+            #expect(
+                try store.fetch(SharedPage.self, where: { $0.place.city == "Bern" }).count() == 0)
+            #expect(
+                try store.fetch(SharedPage.self, where: { $0.authorName == "Ann" }).count() == 0)
+            #expect(
+                try store.fetch(SharedPage.self, where: { $0.origin?.city == "Uri" }).count() == 1)
             #expect(try store.object(SharedPage.self, id: page)?.shout == "a replicated text!")
         }
         #expect(try one.commit(3) == other.commit(3))
