@@ -94,8 +94,8 @@ struct ValueReader {
         return given.isEmpty ? elements.element(members) : nil
     }
 
-    /// Returns the place of the first mistake in an array of embedded values, and a description, such
-    /// as "[1].price is missing"; nil when there is none, or it is no such array.
+    /// Returns the place of the first mistake in an array of embedded values, and a description,
+    /// such as "[1].price is missing"; nil when there is none, or it is no such array.
     func mistake(inElementsOf json: JSON) -> String? {
         guard case .array(let values) = json, let embedded else { return nil }
         for (index, value) in values.enumerated() {

@@ -129,7 +129,6 @@ private final class MarkedStore {
         file.close()
     }
 
-
     private func head() throws -> Revision { try file.read { try $0.head().revision } }
 
     private func step() throws {
