@@ -208,17 +208,8 @@ extension Property {
         let rules = rules.map { " \($0.description.visible)" }.joined()
         let counter = isCounter ? " counter" : ""
         let derivation = derivation.map { " = \($0.text(schema, entity).visible)" } ?? ""
-        let owner = sealOwner.map { " by \($0.visible)" } ?? ""
+        let owner = seal.map { " by \($0.ownerName.visible)" } ?? ""
         return "\(name.visible): \(typeDescription.visible)\(owner)\(counter)\(rules)\(derivation)"
-    }
-
-    /// The relationship to the object by whose key values are sealed, or "self".
-    private var sealOwner: String? {
-        switch seal {
-        case .own: "self"
-        case .reference(let name): name
-        case nil: nil
-        }
     }
 
     fileprivate func json(of entity: Entity, _ schema: Schema) -> JSON {
@@ -227,7 +218,7 @@ extension Property {
             "isCounter": .bool(isCounter), "isLargeData": .bool(isLarge),
             "isOptional": .bool(isOptional), "name": .string(name),
             "rules": .array(rules.map { .string($0.description) }),
-            "sealedBy": JSON(sealOwner), "target": JSON(target),
+            "sealedBy": JSON(seal?.ownerName), "target": JSON(target),
             "type": .string("\(type)"),
         ])
     }

@@ -57,7 +57,7 @@ struct InfoTests {
     @Test func sealedAttributesAreShownWithTheirOwners() throws {
         let fixture = try fixture()
         let text = try Tool.run("info", fixture.path).output
-        #expect(text.contains("\n    code: sealed value? by self\n"), "\(text)")
+        #expect(text.contains("\n    code: sealed value? by itself\n"), "\(text)")
         #expect(text.contains("\n    secret: sealed value? by crew\n"), "\(text)")
         let json = try Tool.run("info", fixture.path, "--json").output
         #expect(json.contains("\"sealedBy\":\"crew\","), "\(json)")
