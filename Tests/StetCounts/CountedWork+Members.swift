@@ -36,13 +36,4 @@ extension CountedWork {
             }
         }
     }
-
-    func findParts(_ count: Int, _ store: Store) throws {
-        _ = try insertMembers(Self.storedCount, store)
-        for number in 0..<count {
-            let part = "ber\(number % 100 * 7_919 % 10_007) of"
-            let found = try store.fetch(Member.self) { $0.note.contains(part) }.count()
-            guard found > 0 else { throw CountFailure("\(part) is found nowhere") }
-        }
-    }
 }

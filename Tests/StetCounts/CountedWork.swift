@@ -20,7 +20,6 @@ enum CountedWork: String, CaseIterable {
     case insertTexts = "texts"
     case derive = "derived"
     case search = "matching"
-    case findParts = "contains"
 
     /// The number of objects, or of repetitions, that is counted.
     var size: Int {
@@ -29,7 +28,7 @@ enum CountedWork: String, CaseIterable {
             500
         case .readByID, .readInNewContext, .upsert: 1_000
         case .sort, .fetchObjects, .fetchSnapshots: 10
-        case .twoHops, .search, .findParts: 20
+        case .twoHops, .search: 20
         }
     }
 
@@ -37,7 +36,7 @@ enum CountedWork: String, CaseIterable {
     var unit: String {
         switch self {
         case .sort, .fetchObjects, .fetchSnapshots: "query of \(Self.storedCount) objects"
-        case .twoHops, .search, .findParts: "query"
+        case .twoHops, .search: "query"
         default: "object"
         }
     }
@@ -56,7 +55,6 @@ enum CountedWork: String, CaseIterable {
         case .insertTexts: _ = try insertMembers(count, store)
         case .derive: try derive(count, store)
         case .search: try search(count, store)
-        case .findParts: try findParts(count, store)
         default:
             try insert(Self.storedCount, store)
             try run(count, store)
