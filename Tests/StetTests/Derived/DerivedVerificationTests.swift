@@ -34,30 +34,13 @@ import Testing
     }
 
     /// Commits values as a program would that does not compute derived ones.
-    private func write<M: Model>(
-        _ object: M, _ changed: [String: Value], in store: Store
-    ) throws {
-        let file = store.file
-        let number = try #require(file.schema.number(ofEntity: M._$name))
-        let entity = file.schema.entities[number]
-        let context = store.context()
-        let stored = try #require(try context.object(M.self, id: object.id))
-        let before = try stored._$body()
-        var values = try before.values(of: entity)
-        for (slot, property) in entity.properties.enumerated() {
-            if let value = changed[property.name] { values[slot] = value }
+    private func write<M: Model>(_ object: M, _ changed: [String: Value], in store: Store) throws {
+        let number = try #require(store.file.schema.number(ofEntity: M._$name))
+        let properties = store.file.schema.entities[number].properties
+        try store.commitUnchecked(object) { values in
+            for (slot, property) in properties.enumerated() {
+                if let value = changed[property.name] { values[slot] = value }
+            }
         }
-        let after = try EncodedBody(values, of: entity)
-        var changes = ChangeSetBuilder(schema: file.schema)
-        changes.append(
-            ChangeSetBuilder.Item(
-                kind: .update, entity: number, id: object.id, base: stored._$revision,
-                before: before.bytes.withUnsafeBytes { changes.copy($0) },
-                after: after.bytes.withUnsafeBytes { changes.copy($0) }))
-        let revision = try store.revision()
-        let set = try changes.encoded(
-            attributes: CommitAttributes(), base: revision, token: try file.token(at: revision),
-            time: 0)
-        _ = try file.submit(set).wait()
     }
 }

@@ -7,27 +7,6 @@ import Testing
 @testable import StetStore
 
 extension Clinic {
-    /// Commits a treatment with other values, which nothing has sealed or checked.
-    func commit(_ visit: Treatment, _ change: (inout [Value]) throws -> Void) throws {
-        let file = store.file
-        let number = try #require(file.schema.number(ofEntity: "Treatment"))
-        let before = try visit._$body()
-        var values = try before.values(of: file.schema.entities[number])
-        try change(&values)
-        let after = try EncodedBody(values, of: file.schema.entities[number])
-        var changes = ChangeSetBuilder(schema: file.schema)
-        changes.append(
-            ChangeSetBuilder.Item(
-                kind: .update, entity: number, id: visit.id, base: visit._$revision,
-                before: before.bytes.withUnsafeBytes { changes.copy($0) },
-                after: after.bytes.withUnsafeBytes { changes.copy($0) }))
-        let revision = try store.revision()
-        let set = try changes.encoded(
-            attributes: CommitAttributes(), base: revision, token: try file.token(at: revision),
-            time: 0)
-        _ = try file.submit(set).wait()
-    }
-
     /// Replaces bytes in the present records of a model, without a commit, and gives the records
     /// the checksums of what they contain then; returns in how many.
     func replace(_ old: [UInt8], by new: [UInt8], inRecordsOf entity: String) throws -> Int {

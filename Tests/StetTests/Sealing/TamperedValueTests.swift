@@ -25,7 +25,7 @@ import Testing
     func bytesThatWereCutOffAreAnErrorAndLoseNothing(count: Int) async throws {
         #expect(try bytes(visit).count > 98)
         let rest = Data(try bytes(visit).prefix(count))
-        try clinic.commit(visit) { $0[1] = .data(rest) }
+        try clinic.store.commitUnchecked(visit) { $0[1] = .data(rest) }
         let context = clinic.store.context()
         let found = try #require(try context.object(Treatment.self, id: visit.id))
         #expect(try sealingCode(found.diagnosis) == (count == 0 ? .neverSaved : .damaged))
@@ -60,7 +60,7 @@ import Testing
         let code = try #require(try sealingCode(value))
         #expect([.damaged, .neverSaved].contains(code))
         let error = #expect(throws: SealingError.self) {
-            try clinic.commit(visit) { $0[1] = .data(rest) }
+            try clinic.store.commitUnchecked(visit) { $0[1] = .data(rest) }
         }
         #expect(error?.code == .misplaced)
         #expect(try clinic.store.revision() == 1)
