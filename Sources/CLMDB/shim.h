@@ -5,6 +5,7 @@
 
 // What Swift's Glibc module leaves out.
 #include <linux/falloc.h>
+#include <sys/random.h>
 #include <sys/types.h>
 #include <sys/vfs.h>
 int fallocate(int, int, off_t, off_t);

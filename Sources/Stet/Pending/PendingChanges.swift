@@ -329,11 +329,13 @@ final class PendingChanges {
 
     /// Marks everything as saved, and returns what was pending.
     func send() -> Sent {
+        // A loop over the entries would copy them.
+        let flags = objects.indices.map { objects[$0].object._$flags }
         let sent = Sent(
-            objects: objects, holders: holders, flags: objects.map { $0.object._$flags },
-            links: links, snapshots: core.takeSnapshots(), layer: state.pending)
+            objects: objects, holders: holders, flags: flags, links: links,
+            snapshots: core.takeSnapshots(), layer: state.pending)
         noteOtherChange()
-        for entry in objects { entry.object._$becomeSaved() }
+        for index in objects.indices { objects[index].object._$becomeSaved() }
         objects = []
         holders = ObjectHolders()
         links = [:]

@@ -61,7 +61,6 @@ struct ContextGraph: DeletionGraph {
     /// Deletes the objects that were removed from their owner, where the relationship removes
     /// orphans.
     mutating func removeOrphans(among objects: [any Model]) throws {
-        guard core.store.relationships.removeOrphans else { return }
         for object in objects where !object._$flags.contains(.deleted) && !object._$isNew {
             try removeIfOrphan(object)
         }

@@ -237,6 +237,6 @@ extension ContextCore {
     /// True when a save may change more objects than stamps and normalisers do.
     var changesMoreThanIsEdited: Bool {
         store.relationships.removeOrphans || store.hasEditingHooks
-            || !state.pending.deleted.isEmpty
+            || state.pending.deleted.contains { DeleteRules.exist(for: $0.entity, in: schema) }
     }
 }

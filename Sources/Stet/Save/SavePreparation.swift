@@ -39,10 +39,9 @@ struct SavePreparation {
             changes: changes, deleteRulePaths: graph.deleteRulePaths, stamped: stamped,
             sealed: sealing.sealed)
         try prepared.changes.collectIndexChanges()
-        let confirmed = Set(pending.objects.filter(\.isDeletionConfirmed).map(\.key))
         var check = ChangeSetCheck(
             store: core.store, revision: core.revision, deleted: core.state.pending.deleted,
-            horizon: horizon, confirmed: confirmed)
+            horizon: horizon, confirmed: pending.confirmedDeletions)
         var violations = try pending.rejections + deniedDeletions()
         violations += try tracer.span("stet.save.validate") {
             try check.violations(of: &prepared.changes, besides: violations)
@@ -88,31 +87,39 @@ struct SavePreparation {
     ///
     /// After that, every pending object is watched, until the end of the save resets its flags.
     mutating func settle() throws {
-        var objects: [any Model] = pending.objects.map(\.object)
+        // Of the first round, all pending objects: a list of them would have to retain each.
+        var edited: [any Model]?
         for round in 1... {
-            for object in objects { normalize(object) }
+            pending.forEachObject(of: edited) { normalize($0) }
             var before: [ObjectIdentifier: AnyObject] = [:]
             pending.watch(true)
-            try graph.removeOrphans(among: objects)
-            try DeleteRules.propagate(deletedOwners(objects, isFirst: round == 1), in: &graph)
-            for object in objects where !object._$flags.contains(.deleted) {
-                callWillSave(of: object, &before)
-            }
+            try removeOrphans(among: edited)
+            try DeleteRules.propagate(deletedOwners(edited), in: &graph)
+            if core.store.hasEditingHooks { callWillSave(of: edited, &before) }
             pending.insertReachable()
-            objects = pending.watch(true).filter { isChanged($0, since: before) }
+            let objects = pending.watch(true).filter { isChanged($0, since: before) }
             if objects.isEmpty { return }
             if round == Self.roundLimit { throw unsettled(objects, before) }
+            edited = objects
         }
     }
 
-    /// Returns the deleted objects whose rules are to be applied: in the first round all of them,
-    /// later those that objects refer to again.
-    private func deletedOwners(_ objects: [any Model], isFirst: Bool) -> [ObjectKey] {
+    /// Deletes the objects that were removed from their owner, where the relationship removes
+    /// orphans; nil stands for all pending objects.
+    private mutating func removeOrphans(among edited: [any Model]?) throws {
+        guard core.store.relationships.removeOrphans else { return }
+        try graph.removeOrphans(among: edited ?? pending.objects.map(\.object))
+    }
+
+    /// Returns the deleted objects whose rules are to be applied: those of edited objects, and
+    /// those that edited objects refer to again; nil stands for all pending objects.
+    private func deletedOwners(_ edited: [any Model]?) -> [ObjectKey] {
+        if core.state.pending.deleted.isEmpty, edited == nil { return [] }
         var owners: [ObjectKey] = []
-        for object in isFirst ? pending.objects.map(\.object) : objects {
+        pending.forEachObject(of: edited) { object in
             if object._$flags.contains(.deleted) {
                 owners.append(object._$key)
-            } else if !isFirst, let table = object._$table {
+            } else if edited != nil, let table = object._$table {
                 for end in table.ends {
                     let owner = ObjectKey(end.owner, object._$reference(in: end.slot))
                     if core.state.isDeleted(owner) { owners.append(owner) }
@@ -122,14 +129,23 @@ struct SavePreparation {
         return owners
     }
 
+    private func callWillSave(
+        of edited: [any Model]?, _ before: inout [ObjectIdentifier: AnyObject]
+    ) {
+        for object in edited ?? pending.objects.map(\.object)
+        where !object._$flags.contains(.deleted) {
+            callWillSave(of: object, &before)
+        }
+    }
+
     /// Normalises an object, and watches for its next edit.
     private func normalize<M: Model>(_ object: M) {
         object._$state.flags.insert(.watched)
         if object._$flags.contains(.deleted) { return }
         let index = Int(object._$pendingIndex)
-        let entry = pending.objects[index]
-        let base = object.isInserted ? nil : entry.base
-        object._$normalize(sinceCapture: entry.normalized ?? base)
+        object._$normalize(
+            sinceCapture: pending.objects[index].normalized
+                ?? (object.isInserted ? nil : pending.objects[index].base))
         if M._$description.hasCustomNormalizers {
             pending.setNormalized(object._$capture(), at: index)
         }
@@ -227,8 +243,11 @@ extension ContextCore {
         sealed: [Int: [Slot: SealedBytes]] = [:]
     ) throws -> ChangeSetBuilder {
         var net = ChangeSetBuilder(schema: schema, expectedCount: pending.objects.count)
-        for (position, entry) in pending.objects.enumerated() {
-            try append(entry.object, entry.base, position, sealed[position], to: &net)
+        // A loop over the entries would copy them.
+        for position in pending.objects.indices {
+            try append(
+                pending.objects[position].object, pending.objects[position].base, position,
+                sealed[position], to: &net)
         }
         if pending.links.isEmpty { return net }
         let changes = try store.file.read { reader in
@@ -333,5 +352,22 @@ extension ChangeSetBuilder {
                 overwrite(date: word, slot: slot, in: item)
             }
         }
+    }
+}
+
+extension PendingChanges {
+    /// The objects whose deletion was confirmed.
+    fileprivate var confirmedDeletions: Set<ObjectKey> {
+        var keys: Set<ObjectKey> = []
+        for index in objects.indices where objects[index].isDeletionConfirmed {
+            keys.insert(objects[index].key)
+        }
+        return keys
+    }
+
+    /// Calls `body` for some objects; nil stands for all that are pending at the call.
+    fileprivate func forEachObject(of some: [any Model]?, _ body: (any Model) -> Void) {
+        if let some { return some.forEach(body) }
+        for index in objects.indices { body(objects[index].object) }
     }
 }

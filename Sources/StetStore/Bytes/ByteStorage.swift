@@ -3,12 +3,15 @@ import Glibc
 /// Constant bytes that many values share, such as the body of a commit for its saver and all its
 /// observers.
 package final class ByteStorage: Sendable {
-    /// The address of the bytes, constant after `init`, freed in `deinit`.
+    /// The address of the memory, constant after `init`, freed in `deinit`.
     nonisolated(unsafe) private let base: UnsafeMutableRawPointer
+    /// The offset of the first byte in the memory.
+    private let start: Int
     package let count: Int
 
-    fileprivate init(adopting base: UnsafeMutableRawPointer, count: Int) {
+    fileprivate init(adopting base: UnsafeMutableRawPointer, from start: Int, count: Int) {
         self.base = base
+        self.start = start
         self.count = count
     }
 
@@ -16,7 +19,7 @@ package final class ByteStorage: Sendable {
 
     /// The bytes, valid as long as this object exists.
     package var bytes: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: base, count: count)
+        UnsafeRawBufferPointer(start: base + start, count: count)
     }
 }
 
@@ -106,16 +109,22 @@ package struct ByteBuffer: ~Copyable {
         base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Integer.self)
     }
 
+    /// Overwrites bytes that have been appended.
+    package mutating func overwrite(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+        guard let source = bytes.baseAddress else { return }
+        (base + offset).copyMemory(from: source, byteCount: bytes.count)
+    }
+
     /// Moves bytes to an earlier offset.
     package mutating func move(_ range: Range<Int>, to offset: Int) {
         memmove(base + offset, base + range.lowerBound, range.count)
     }
 
-    /// Transfers the bytes to a shared, constant owner.
-    package consuming func finish() -> ByteStorage {
+    /// Transfers the bytes from an offset on to a shared, constant owner.
+    package consuming func finish(from start: Int = 0) -> ByteStorage {
         // Gives back what many bytes have been reserved for.
         if capacity - count >= 1 << 20 { base = Self.resize(base, to: max(count, 1)) }
-        let storage = ByteStorage(adopting: base, count: count)
+        let storage = ByteStorage(adopting: base, from: start, count: count - start)
         discard self
         return storage
     }

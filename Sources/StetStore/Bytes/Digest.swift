@@ -29,6 +29,10 @@ package struct Digest: Hashable, Sendable {
         withUnsafeBytes(of: words) { buffer.append($0) }
     }
 
+    func overwrite(_ buffer: inout ByteBuffer, at offset: Int) {
+        withUnsafeBytes(of: words) { buffer.overwrite($0, at: offset) }
+    }
+
     package static func == (one: Digest, other: Digest) -> Bool { one.words == other.words }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }

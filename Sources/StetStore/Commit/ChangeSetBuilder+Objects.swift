@@ -45,7 +45,7 @@ extension ChangeSetBuilder {
     /// Returns the changes as plain values.
     package borrowing func changeSet() throws -> ChangeSet {
         var changes: [ObjectChange] = []
-        for block in blocks {
+        try forEachBlock { block in
             let entity = schema.entities[block.entity]
             let item = block.item.map { items[$0] }
             changes.append(

@@ -43,12 +43,15 @@ package struct ChangeSetBuilder: ~Copyable {
     package private(set) var items: [Item] = []
     package private(set) var links: [LinkChange] = []
     /// The effect on the entries of indexes; nil until it is collected.
-    package private(set) var indexChanges: IndexChanges?
+    package internal(set) var indexChanges: IndexChanges?
+    /// The entry; nil until it is encoded.
+    var entry: EncodedEntry?
+    var effects = Effects()
     /// The look-ups of the validators.
     package var lookups = Lookups()
     /// The reasons why values could not be sealed.
     package var sealRefusals: [SealRefusal] = []
-    private var bodies: RecordWriter
+    var bodies: RecordWriter
     package let schema: Schema
 
     /// Creates empty net changes; `expectedCount` is the number of objects for which room is
@@ -134,28 +137,25 @@ package struct ChangeSetBuilder: ~Copyable {
         let links: Range<Int>
     }
 
-    /// The sorted items and links, grouped by object.
-    var blocks: [Block] {
-        var blocks: [Block] = []
-        blocks.reserveCapacity(items.count)
+    /// Calls `body` for the sorted items and links, grouped by object.
+    borrowing func forEachBlock(_ body: (Block) throws -> Void) throws {
         var next = 0
-        func append(_ entity: EntityNumber, _ id: ObjectID, _ item: Int?) {
+        func call(_ entity: EntityNumber, _ id: ObjectID, _ item: Int?) throws {
             let start = next
             while next < links.count, place(links[next]) == (entity, id) { next += 1 }
-            blocks.append(Block(entity: entity, id: id, item: item, links: start..<next))
+            try body(Block(entity: entity, id: id, item: item, links: start..<next))
         }
-        func appendLinks(before end: (EntityNumber, ObjectID)?) {
+        func callForLinks(before end: (EntityNumber, ObjectID)?) throws {
             while next < links.count, end.map({ place(links[next]) < $0 }) ?? true {
                 let (entity, id) = place(links[next])
-                append(entity, id, nil)
+                try call(entity, id, nil)
             }
         }
         for (index, item) in items.enumerated() {
-            appendLinks(before: (item.entity, item.id))
-            append(item.entity, item.id, index)
+            try callForLinks(before: (item.entity, item.id))
+            try call(item.entity, item.id, index)
         }
-        appendLinks(before: nil)
-        return blocks
+        try callForLinks(before: nil)
     }
 
     /// Returns entity and id of the source of a link.
@@ -191,172 +191,76 @@ package struct ChangeSetBuilder: ~Copyable {
         }
     }
 
-    /// Collects the effect on the entries of indexes, after the items were sorted and their values
-    /// are final.
-    package mutating func collectIndexChanges() throws {
-        indexChanges = try collectedIndexChanges()
-    }
-
-    private static func precedes(_ one: Item, _ other: Item) -> Bool {
+    static func precedes(_ one: Item, _ other: Item) -> Bool {
         one.entity != other.entity ? one.entity < other.entity : one.id < other.id
     }
 }
 
 extension ChangeSetBuilder {
-    /// Encodes the sorted items for the writer.
-    ///
-    /// `base` is the revision that the changes are based on, `time` the time of the save in seconds
-    /// since 2001.
-    ///
-    /// Throws `StoreError` (`.limitExceeded`).
-    package consuming func encoded(
-        attributes: CommitAttributes, base: Revision, token: UInt64, time: Double,
-        for purpose: CommitPurpose = CommitPurpose()
-    ) throws -> EncodedChangeSet {
-        trap(
-            unless: zip(items, items.dropFirst()).allSatisfy(Self.precedes),
-            "a change set is sorted and changes each object once")
-        try attributes.checkLimits()
-        try checkLimits()
-        try checkSeals()
-        var journal = ByteBuffer(capacity: bodies.buffer.count + 96 * items.count + 256)
-        var members = try memberEdits()
-        var changes: [EncodedChangeSet.Change] = []
-        changes.reserveCapacity(items.count)
-        attributes.append(to: &journal)
-        for block in blocks {
-            let item = block.item.map { items[$0] }
-            changes.append(try append(block, item, to: &journal))
-        }
-        try check("The commit has", journal.count, "bytes", limits.commitByteCount)
-        let digest = Self.saltAndDigest(&journal, changes)
-        let indexChanges = try indexChanges ?? collectedIndexChanges()
-        members.sort()
-        Self.keepBodies(of: &changes, in: &bodies.buffer)
-        return EncodedChangeSet(
-            changes: changes, bodies: bodies.buffer.finish(), journal: journal.finish(),
-            bodyDigest: digest, attributes: attributes, purpose: purpose,
-            links: links, members: members, indexChanges: indexChanges, lookups: lookups,
-            schema: schema, base: base, token: token, time: time)
+    /// Returns the edits of lists of members that follow from the items: in no particular order,
+    /// except that an entry is erased before it is put elsewhere.
+    borrowing func memberEdits() throws -> [MemberEdit] {
+        var edits: [MemberEdit] = []
+        edits.reserveCapacity(expectedMemberEdits)
+        for item in items { try appendMemberEdits(of: item, to: &edits) }
+        for link in links { try appendMemberEdits(of: link, to: &edits) }
+        return edits
     }
 
-    private borrowing func checkLimits() throws {
-        try check("The commit changes", items.count, "objects", limits.changesPerCommit)
-        try check("The commit changes", links.count, "links", limits.changesPerCommit)
-        // Checked first: within this limit every offset and count of a record fits its field.
-        try check(
-            "The records of the commit have", bodies.buffer.count, "bytes", limits.commitByteCount)
-        for item in items where item.after.count > limits.attributeByteCount {
-            try checkAttributes(of: item)
-        }
+    /// The number of edits of lists of members, unless references or positions change.
+    private var expectedMemberEdits: Int {
+        items.reduce(2 * links.count) { $0 + schema.referenceEnds(ofMember: $1.entity).count }
     }
 
-    private borrowing func check(
-        _ subject: String, _ count: Int, _ unit: String, _ limit: Int
+    private borrowing func appendMemberEdits(
+        of item: Item, to edits: inout [MemberEdit]
     ) throws {
-        if count <= limit { return }
-        throw StoreError(
-            .limitExceeded, message: "\(subject) \(count) \(unit); the limit is \(limit).",
-            advice: "Save in several commits.")
-    }
-
-    private borrowing func checkAttributes(of item: Item) throws {
+        let ends = schema.referenceEnds(ofMember: item.entity)
+        if ends.isEmpty { return }
         let entity = schema.entities[item.entity]
-        let body = try RecordBody(body(item.after), of: entity)
-        for (slot, property) in entity.properties.slotted {
-            guard let count = try body.cell(slot)?.byteCount, count > limits.attributeByteCount
-            else { continue }
-            throw StoreError(
-                .limitExceeded,
-                message: "\(entity.name).\(property.name) has \(count) bytes; "
-                    + "the limit is \(limits.attributeByteCount).",
-                advice: "Keep it in a file of its own, and its name in the store.")
-        }
-    }
-
-    private borrowing func append(
-        _ block: Block, _ item: Item?, to journal: inout ByteBuffer
-    ) throws -> EncodedChangeSet.Change {
-        let start = journal.count
-        JournalChange.appendHeader(
-            item?.kind, block.entity, block.id, item?.base ?? .zero, links: links[block.links],
-            to: &journal)
-        if let item {
-            switch item.kind {
-            case .insert: journal.append(body(item.after))
-            case .delete: journal.append(body(item.before))
-            case .update: try appendCells(of: item, to: &journal)
+        let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
+        let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
+        for end in ends {
+            let old = try before?.reference(end.slot)
+            let new = try after?.reference(end.slot)
+            let oldPosition = end.isOrdered ? try before?.position(end.slot) : nil
+            let newPosition = end.isOrdered ? try after?.position(end.slot) : nil
+            if old == new, oldPosition == newPosition { continue }
+            if let old {
+                edits.append(
+                    MemberEdit(
+                        end.number, of: old, item.id, oldPosition, .erase, difference: -1))
+            }
+            if let new {
+                edits.append(
+                    MemberEdit(end.number, of: new, item.id, newPosition, .put, difference: 1))
             }
         }
-        journal.overwrite(UInt32(journal.count - start), at: start)
-        let after = item?.kind == .delete ? 0..<0 : item?.after ?? 0..<0
-        return EncodedChangeSet.Change(
-            kind: item?.kind, entity: block.entity, id: block.id, base: item?.base ?? .zero,
-            bodyHash: RecordHeader.bodyHash(body(after), of: block.id),
-            body: item?.kind == .insert ? journal.count - after.count..<journal.count : after,
-            journal: start..<journal.count)
     }
 
-    private borrowing func appendCells(of item: Item, to journal: inout ByteBuffer) throws {
-        let entity = schema.entities[item.entity]
-        let before = try RecordBody(body(item.before), of: entity)
-        let after = try RecordBody(body(item.after), of: entity)
-        let properties = entity.properties
-        let countOffset = journal.count
-        var count: UInt16 = 0
-        journal.append(count)
-        for index in properties.indices {
-            let slot = Slot(index)
-            let old = try before.cell(slot)
-            let new = try after.cell(slot)
-            if Cell.areEqual(old, new) { continue }
-            JournalChange.ChangedCell.append(
-                slot: slot, type: properties[slot].type, before: old, after: new,
-                to: &journal)
-            count += 1
+    private borrowing func appendMemberEdits(
+        of link: LinkChange, to edits: inout [MemberEdit]
+    ) throws {
+        guard let ends = schema.ends(ofLink: link.key.link) else {
+            throw DecodingFailure("a change of links that do not exist")
         }
-        journal.overwrite(count, at: countOffset)
-    }
-
-    /// Moves the new bodies of updated records together, which are all that the writer needs.
-    private static func keepBodies(
-        of changes: inout [EncodedChangeSet.Change], in buffer: inout ByteBuffer
-    ) {
-        var updates = changes.indices.filter { changes[$0].kind == .update }
-        func precedes(_ one: Int, _ other: Int) -> Bool {
-            changes[one].body.lowerBound < changes[other].body.lowerBound
+        let (targets, sources) = (ends.targets, ends.sources)
+        let action: MemberEdit.Action = link.after.isPresent ? .put : .bury
+        let difference: Int8 =
+            (link.after.isPresent ? 1 : 0) - (link.before.isPresent ? 1 : 0)
+        edits.append(
+            MemberEdit(
+                sources.number, of: link.key.target, link.key.source, link.after.position, action,
+                difference: difference))
+        // The entry of a removed member stands before those that have positions.
+        let (old, new) = (link.before.position, link.after.position)
+        if targets.isOrdered, old != new, link.previous > .zero || link.before.isPresent {
+            edits.append(
+                MemberEdit(targets.number, of: link.key.source, link.key.target, old, .erase))
         }
-        let isSorted = zip(updates, updates.dropFirst()).allSatisfy { precedes($0, $1) }
-        if !isSorted { updates.sort(by: precedes) }
-        var end = 0
-        for index in updates {
-            let body = changes[index].body
-            trap(unless: body.lowerBound >= end, "the bodies of two records overlap")
-            buffer.move(body, to: end)
-            changes[index].body = end..<end + body.count
-            end += body.count
-        }
-        buffer.count = end
-    }
-
-    /// Sets the salt of every block of the body, then digests the digests of all blocks.
-    private static func saltAndDigest(
-        _ journal: inout ByteBuffer, _ changes: [EncodedChangeSet.Change]
-    ) -> Digest {
-        let starts = [0] + changes.map(\.journal.lowerBound)
-        let saltByteCount = JournalChange.saltByteCount
-        let salts = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: starts.count * saltByteCount, alignment: 16)
-        defer { salts.deallocate() }
-        fillWithEntropy(salts)
-        var digests = ByteBuffer(capacity: starts.count * Digest.byteCount)
-        for (index, start) in starts.enumerated() {
-            (journal.base + start + JournalChange.saltOffset).copyMemory(
-                from: salts.baseAddress! + index * saltByteCount, byteCount: saltByteCount)
-            let end = index + 1 < starts.count ? starts[index + 1] : journal.count
-            let block = UnsafeRawBufferPointer(rebasing: journal.bytes[start..<end])
-            JournalChange.digest(of: block).append(to: &digests)
-        }
-        return Digest(of: digests.bytes)
+        edits.append(
+            MemberEdit(
+                targets.number, of: link.key.source, link.key.target, new, action,
+                difference: difference))
     }
 }

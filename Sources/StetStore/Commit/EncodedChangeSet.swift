@@ -9,12 +9,18 @@ package struct EncodedChangeSet: Sendable {
         let id: ObjectID
         let base: Revision
         /// The hash of the record's body, which the header's checksum includes.
-        let bodyHash: UInt64
+        var bodyHash: UInt64 = 0
         /// The range of the record's new body: in `journal` for an insert, whose entry has it, in
         /// `bodies` for an update; empty for a delete.
         var body: Range<Int>
         /// The range of the change in `journal`.
-        let journal: Range<Int>
+        private(set) var journal: Range<Int>
+
+        /// Follows the bytes of `journal`, which were moved.
+        mutating func move(by byteCount: Int) {
+            journal = journal.lowerBound + byteCount..<journal.upperBound + byteCount
+            if kind == .insert { body = body.lowerBound + byteCount..<body.upperBound + byteCount }
+        }
     }
 
     /// The changes in ascending order of entity and id.

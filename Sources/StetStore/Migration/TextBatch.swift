@@ -1,11 +1,9 @@
-import Dispatch
 import StetLMDB
 
 /// The postings of many objects of an entity, made on two cores and written at once.
 struct TextBatch: ~Copyable {
     /// The number of bytes of objects in a batch.
     private static let byteCount = 16 << 20
-    private static let partCount = 2
 
     private let indexes: [NumberedIndex]
     private let entity: Entity
@@ -33,42 +31,36 @@ struct TextBatch: ~Copyable {
         in table: Table, records: Table, _ transaction: borrowing WriteTransaction
     ) throws {
         if objects.isEmpty { return }
-        var parts = [Result<TextEdits, any Error>](
-            repeating: .success(TextEdits()), count: Self.partCount)
-        let (indexes, entity, objects) = (indexes, entity, objects)
-        // Nobody changes the bytes.
-        nonisolated(unsafe) let bytes = bodies.bytes
-        parts.withUnsafeMutableBufferPointer { parts in
-            // Each part is set by one thread.
-            nonisolated(unsafe) let parts = parts
-            DispatchQueue.concurrentPerform(iterations: Self.partCount) { part in
-                let start = objects.count * part / Self.partCount
-                let end = objects.count * (part + 1) / Self.partCount
-                parts[part] = Result {
-                    var edits = TextEdits()
-                    for place in start..<end {
-                        let first = place == 0 ? 0 : objects[place - 1].end
-                        let body = UnsafeRawBufferPointer(
-                            rebasing: bytes[first..<objects[place].end])
-                        let record = try RecordBody(body, of: entity)
-                        for index in indexes {
-                            edits.append(
-                                index.textIndex, objects[place].id, nil,
-                                try index.index.terms(of: record))
-                        }
-                    }
-                    edits.sort()
-                    return edits
-                }
-            }
+        let half = objects.count / 2
+        let edits = try TwoCores.run {
+            try textEdits(of: 0..<half)
+        } and: {
+            try textEdits(of: half..<objects.count)
         }
-        let edits = try parts.map { part in
-            var edits = try part.get()
+        func shortened(_ edits: TextEdits) throws -> TextEdits {
+            var edits = edits
             try edits.shortenIDs(in: table, records: { _ in records }, transaction)
             return edits
         }
-        try TextTree(table: table).apply(edits[0], and: edits[1], in: transaction)
+        try TextTree(table: table).apply(
+            shortened(edits.one), and: shortened(edits.other), in: transaction)
         self.objects.removeAll(keepingCapacity: true)
         bodies.count = 0
+    }
+
+    private borrowing func textEdits(of places: Range<Int>) throws -> TextEdits {
+        var edits = TextEdits()
+        for place in places {
+            let first = place == 0 ? 0 : objects[place - 1].end
+            let body = UnsafeRawBufferPointer(
+                rebasing: bodies.bytes[first..<objects[place].end])
+            let record = try RecordBody(body, of: entity)
+            for index in indexes {
+                edits.append(
+                    index.textIndex, objects[place].id, nil, try index.index.terms(of: record))
+            }
+        }
+        edits.sort()
+        return edits
     }
 }

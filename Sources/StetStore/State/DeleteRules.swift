@@ -21,6 +21,11 @@ package enum DeleteRules {
         }
     }
 
+    /// Returns whether the deletion of an object of an entity may change other objects.
+    package static func exist(for entity: EntityNumber, in schema: Schema) -> Bool {
+        !schema.ends(ofOwner: entity).isEmpty || !schema.ruledSlots(ofEntity: entity).isEmpty
+    }
+
     /// Applies the rules of an object's own references.
     private static func cascadeReferences(
         of object: ObjectKey, _ queue: inout [ObjectKey],

@@ -256,12 +256,6 @@ package struct EntropyBlock: Sendable {
 
 /// Fills `buffer` with random bytes from the system.
 package func fillWithEntropy(_ buffer: UnsafeMutableRawBufferPointer) {
-    var filled = 0
-    while filled < buffer.count {
-        // `getentropy` returns at most 256 bytes at a time.
-        let count = min(256, buffer.count - filled)
-        let result = getentropy(buffer.baseAddress! + filled, count)
-        trap(unless: result == 0, "The system has no source of random numbers (errno \(errno))")
-        filled += count
-    }
+    let error = Entropy.fill(buffer)
+    trap(unless: error == 0, "The system has no source of random numbers (errno \(error))")
 }
