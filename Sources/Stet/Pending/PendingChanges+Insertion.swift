@@ -92,12 +92,23 @@ extension PendingChanges {
     private func uninserted(
         _ target: AnyObject, referredToBy object: some Model
     ) -> (any Model)? {
-        guard let target = target as? any Model else { return nil }
+        guard let target = model(target) else { return nil }
         guard let other = target._$core else { return target }
         if other !== core {
             core.note(.foreignObject, object, "refers to an object of another context")
         }
         return nil
+    }
+
+    /// Returns an attached object as what it is.
+    ///
+    /// New objects mostly refer to objects of one class, whose conformance needs no look-up then.
+    private func model(_ object: AnyObject) -> (any Model)? {
+        func known<M: Model>(_ type: M.Type) -> any Model { unsafeDowncast(object, to: type) }
+        if let lastTarget, type(of: object) == lastTarget { return known(lastTarget) }
+        let model = object as? any Model
+        lastTarget = model.map { type(of: $0) }
+        return model
     }
 
     /// Adds the members that inserted objects have brought, in their order.

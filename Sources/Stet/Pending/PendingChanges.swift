@@ -22,6 +22,8 @@ final class PendingChanges {
     @exclusivity(unchecked) private var mayReferToUninserted = false
     /// The members that objects have brought with them, until they are inserted, too.
     @exclusivity(unchecked) private var heldMembers: [HeldMembers] = []
+    /// The class of the last object that a new one referred to.
+    @exclusivity(unchecked) var lastTarget: (any Model.Type)?
     /// The values found for look-ups; nil when they may not be the present ones any more.
     @exclusivity(unchecked) var lookups: ValueLookups?
     /// The number of changes to what is pending.

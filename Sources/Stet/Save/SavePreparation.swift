@@ -95,7 +95,7 @@ struct SavePreparation {
             pending.watch(true)
             try removeOrphans(among: edited)
             try DeleteRules.propagate(deletedOwners(edited), in: &graph)
-            if core.store.hasEditingHooks { callWillSave(of: edited, &before) }
+            callWillSave(of: edited, &before)
             pending.insertReachable()
             let objects = pending.watch(true).filter { isChanged($0, since: before) }
             if objects.isEmpty { return }
@@ -132,6 +132,7 @@ struct SavePreparation {
     private func callWillSave(
         of edited: [any Model]?, _ before: inout [ObjectIdentifier: AnyObject]
     ) {
+        guard core.store.hasEditingHooks else { return }
         for object in edited ?? pending.objects.map(\.object)
         where !object._$flags.contains(.deleted) {
             callWillSave(of: object, &before)
@@ -276,7 +277,7 @@ extension ContextCore {
         let after =
             kind == .delete
             ? 0..<0
-            : try encode(object, entity: entity, sealed, in: &net)
+            : try encode(object, entity: entity, sealed, isNew: kind == .insert, in: &net)
         if kind == .update, try net.areEqual(before, after, exceptDerivedOf: entity) { return }
         net.append(
             ChangeSetBuilder.Item(
@@ -285,12 +286,17 @@ extension ContextCore {
     }
 
     private func encode<M: Model>(
-        _ object: M, entity: EntityNumber, _ sealed: [Slot: SealedBytes]?,
+        _ object: M, entity: EntityNumber, _ sealed: [Slot: SealedBytes]?, isNew: Bool,
         in net: inout ChangeSetBuilder
     ) throws -> Range<Int> {
-        guard let sealed else { return net.encode(entity: entity) { object._$write(to: &$0) } }
-        let body = try object._$body().replacing(sealed, of: schema.entities[entity])
-        return body.bytes.withUnsafeBytes { net.copy($0) }
+        if let sealed {
+            let body = try object._$body().replacing(sealed, of: schema.entities[entity])
+            return body.bytes.withUnsafeBytes { net.copy($0) }
+        }
+        if !isNew { return net.encode(entity: entity) { object._$write(to: &$0) } }
+        return net.encodeInsertion(of: object.id, entity: entity, base: object._$revision) {
+            object._$write(to: &$0)
+        }
     }
 
     private func change(
@@ -316,41 +322,6 @@ extension ContextCore {
             var net = try netChanges(sealed: sealed)
             net.sort()
             return try net.changeSet()
-        }
-    }
-
-    /// Returns the positions of the changed objects that have a stamp to set.
-    func stampedObjects(_ net: borrowing ChangeSetBuilder) -> [Int] {
-        net.items.filter { item in
-            item.kind != .delete
-                && schema.entities[item.entity].stampedSlots.contains { slot in
-                    item.kind == .insert
-                        || schema.entities[item.entity].properties[slot].stamp == .update
-                }
-        }.map(\.position)
-    }
-}
-
-extension ChangeSetBuilder {
-    /// Returns whether an object has the embedded value that a slot belongs to.
-    private func hasPlace(for slot: Slot, in item: Item) -> Bool {
-        let entity = schema.entities[item.entity]
-        guard let value = entity.optionalValue(at: slot) else { return true }
-        let body = try? RecordBody(body(item.after), of: entity)
-        return (try? body?.cell(value.presence)) != nil
-    }
-
-    /// Sets stamped attributes to the time of the save.
-    mutating func stamp(_ time: Date) {
-        let word = time.timeIntervalSinceReferenceDate.bitPattern
-        for item in items where item.kind != .delete {
-            let entity = schema.entities[item.entity]
-            for slot in entity.stampedSlots
-            where (item.kind == .insert || entity.properties[slot].stamp == .update)
-                && hasPlace(for: slot, in: item)
-            {
-                overwrite(date: word, slot: slot, in: item)
-            }
         }
     }
 }

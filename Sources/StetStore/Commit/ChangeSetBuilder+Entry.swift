@@ -2,64 +2,65 @@
 struct EncodedEntry: ~Copyable {
     /// The room before the blocks of the changes, which is enough for the attributes of most
     /// commits.
-    private static let attributeRoom = 256
+    static let attributeRoom = 256
 
-    private var journal: ByteBuffer
+    /// The room, then the blocks of the changes; nil where the bodies of the records are laid out
+    /// that way.
+    private var journal: ByteBuffer?
     /// The digests of all blocks, of which the first is that of the attributes.
-    private var digests = ByteBuffer()
-    /// The changes, without the hashes of their bodies; ranges count from the first change.
+    private var digests: ByteBuffer
+    /// The changes; ranges count from the first change.
     private var changes: [EncodedChangeSet.Change] = []
 
-    fileprivate init(changeCount: Int, byteCount: Int) {
-        journal = ByteBuffer(capacity: Self.attributeRoom + byteCount + 96 * changeCount)
-        journal.count = Self.attributeRoom
+    fileprivate init(changeCount: Int) {
+        digests = ByteBuffer(capacity: (changeCount + 1) * Digest.byteCount)
+        Digest.zero.append(to: &digests)
         changes.reserveCapacity(changeCount)
     }
 
-    /// The number of bytes of all changes.
-    fileprivate var byteCount: Int { journal.count - Self.attributeRoom }
-
-    /// Appends a change, whose block `write` encodes.
     fileprivate mutating func append(
-        _ block: ChangeSetBuilder.Block, _ item: ChangeSetBuilder.Item?,
-        _ write: (inout ByteBuffer) throws -> Void
-    ) rethrows {
-        let start = byteCount
-        try write(&journal)
-        let range = start..<byteCount
-        journal.overwrite(UInt32(range.count), at: Self.attributeRoom + start)
-        let after = item?.kind == .delete ? 0..<0 : item?.after ?? 0..<0
+        _ block: ChangeSetBuilder.Block, _ item: ChangeSetBuilder.Item?, in range: Range<Int>,
+        bodyHash: UInt64 = 0
+    ) {
+        let after = item?.bodyAfter ?? 0..<0
         changes.append(
             EncodedChangeSet.Change(
                 kind: item?.kind, entity: block.entity, id: block.id, base: item?.base ?? .zero,
-                body: item?.kind == .insert ? range.upperBound - after.count..<range.upperBound
-                    : after,
+                bodyHash: bodyHash,
+                body: item?.kind == .insert
+                    ? range.upperBound - after.count..<range.upperBound : after,
                 journal: range))
     }
 
-    /// Gives every change its salt, and digests it.
-    fileprivate mutating func saltAndDigest() {
+    /// Gives every change in `journal` its salt, and digests it.
+    fileprivate mutating func saltAndDigest(_ journal: UnsafeMutableRawPointer) {
         let salts = Salts(count: changes.count)
-        digests = ByteBuffer(capacity: (changes.count + 1) * Digest.byteCount)
-        Digest.zero.append(to: &digests)
         for (index, change) in changes.enumerated() {
-            let start = Self.attributeRoom + change.journal.lowerBound
-            salts.set(index, of: start, in: &journal)
-            let block = journal.bytes[start..<start + change.journal.count]
-            JournalChange.digest(of: UnsafeRawBufferPointer(rebasing: block)).append(to: &digests)
+            let start = journal + Self.attributeRoom + change.journal.lowerBound
+            salts.set(index, of: start)
+            let block = UnsafeRawBufferPointer(start: start, count: change.journal.count)
+            JournalChange.digest(of: block).append(to: &digests)
         }
     }
 
+    fileprivate mutating func take(_ journal: consuming ByteBuffer) {
+        self.journal = consume journal
+    }
+
     /// Adds the attributes.
+    ///
+    /// `bodies` are those of the records, which are taken if they are laid out as an entry.
     fileprivate consuming func finish(
-        _ attributes: CommitAttributes
+        _ attributes: CommitAttributes, _ bodies: inout ByteBuffer
     ) -> (body: ByteStorage, digest: Digest, changes: [EncodedChangeSet.Change]) {
         var block = ByteBuffer()
         attributes.append(to: &block)
-        Salts(count: 1).set(0, of: 0, in: &block)
+        Salts(count: 1).set(0, of: block.base)
         JournalChange.digest(of: block.bytes).overwrite(&digests, at: 0)
         let digest = Digest(of: digests.bytes)
         for index in changes.indices { changes[index].move(by: block.count) }
+        var journal = ByteBuffer()
+        if let present = self.journal.take() { journal = present } else { swap(&journal, &bodies) }
         let start = Self.attributeRoom - block.count
         if start >= 0 {
             journal.overwrite(block.bytes, at: start)
@@ -82,21 +83,18 @@ private struct Salts: ~Copyable {
 
     deinit { bytes.deallocate() }
 
-    /// Sets the salt of the block that begins at `start`.
-    func set(_ index: Int, of start: Int, in journal: inout ByteBuffer) {
-        let salt = bytes[index * Self.byteCount..<(index + 1) * Self.byteCount]
-        journal.overwrite(
-            UnsafeRawBufferPointer(rebasing: salt), at: start + JournalChange.saltOffset)
+    /// Sets the salt of the block that begins at an address.
+    func set(_ index: Int, of start: UnsafeMutableRawPointer) {
+        (start + JournalChange.saltOffset).copyMemory(
+            from: bytes.baseAddress! + index * Self.byteCount, byteCount: Self.byteCount)
     }
 }
 
 extension ChangeSetBuilder {
-    /// The smallest number of changes that are encoded on two cores.
-    private static let parallelCount = 1_024
-
     /// The rest of what the writer needs.
     struct Effects {
-        /// The hashes of the new bodies of the records, in the order of the changes.
+        /// The hashes of the new bodies of the records, in the order of the changes; none when the
+        /// entry has them.
         fileprivate var bodyHashes: [UInt64] = []
         /// The edits of lists of members, in the order of the tree of members.
         fileprivate var members: [MemberEdit] = []
@@ -107,7 +105,7 @@ extension ChangeSetBuilder {
     ///
     /// Encodes a large change set at the same time, on a second core.
     package mutating func collectIndexChanges() throws {
-        if items.count < Self.parallelCount || (try? checkLimits()) == nil {
+        if items.count < limits.parallelCount || (try? checkLimits()) == nil {
             indexChanges = try collectedIndexChanges()
         } else {
             try encodeEntry()
@@ -117,23 +115,61 @@ extension ChangeSetBuilder {
     /// Encodes what does not depend on the attributes of the commit, and collects the index changes
     /// unless that has been done.
     private mutating func encodeEntry() throws {
-        let isParallel = items.count >= Self.parallelCount
+        let isParallel = items.count >= limits.parallelCount
+        let areEntry = areEntry
         let both = try TwoCores.run(isParallel: isParallel) {
-            try encodedEntry()
+            areEntry ? try entryOfBodies() : try encodedEntry()
         } and: {
-            (try indexChanges ?? collectedIndexChanges(), try collectedEffects())
+            (try indexChanges ?? collectedIndexChanges(), try collectedEffects(isHashed: areEntry))
         }
         (indexChanges, effects) = both.other
         entry = consume both.one
     }
 
-    private borrowing func encodedEntry() throws -> EncodedEntry {
-        var entry = EncodedEntry(changeCount: items.count, byteCount: bodies.buffer.count)
+    /// Whether the bodies are laid out as an entry: each is that of a new object, in their order,
+    /// behind the header of its change.
+    private var areEntry: Bool {
+        var end = EncodedEntry.attributeRoom
+        for item in items {
+            let start = end + JournalChange.headerByteCount
+            if item.kind != .insert || item.after.lowerBound != start { return false }
+            end = item.after.upperBound
+        }
+        return end == bodies.buffer.count && links.isEmpty
+    }
+
+    /// Makes an entry of the bodies, with their hashes, which others lack: copying them takes as
+    /// long as hashing.
+    private borrowing func entryOfBodies() throws -> EncodedEntry {
+        var entry = EncodedEntry(changeCount: items.count)
         try forEachBlock { block in
             let item = block.item.map { items[$0] }
-            try entry.append(block, item) { try append(block, item, to: &$0) }
+            let body = item?.after ?? 0..<0
+            let start = body.lowerBound - EncodedEntry.attributeRoom
+            entry.append(
+                block, item,
+                in: start - JournalChange.headerByteCount..<start + body.count,
+                bodyHash: RecordHeader.bodyHash(self.body(body), of: block.id))
         }
-        entry.saltAndDigest()
+        entry.saltAndDigest(bodies.buffer.base)
+        return entry
+    }
+
+    private borrowing func encodedEntry() throws -> EncodedEntry {
+        let room = EncodedEntry.attributeRoom
+        var entry = EncodedEntry(changeCount: items.count)
+        var journal = ByteBuffer(
+            capacity: room + bodies.buffer.count + 2 * JournalChange.headerByteCount * items.count)
+        journal.count = room
+        try forEachBlock { block in
+            let item = block.item.map { items[$0] }
+            let start = journal.count
+            try append(block, item, to: &journal)
+            journal.overwrite(UInt32(journal.count - start), at: start)
+            entry.append(block, item, in: start - room..<journal.count - room)
+        }
+        entry.saltAndDigest(journal.base)
+        entry.take(journal)
         return entry
     }
 
@@ -172,16 +208,17 @@ extension ChangeSetBuilder {
         journal.overwrite(count, at: countOffset)
     }
 
-    private borrowing func collectedEffects() throws -> Effects {
+    private borrowing func collectedEffects(isHashed: Bool) throws -> Effects {
         var effects = Effects()
+        effects.members = try memberEdits()
+        effects.members.sort()
+        if isHashed { return effects }
         effects.bodyHashes.reserveCapacity(items.count)
         try forEachBlock { block in
             let item = block.item.map { items[$0] }
-            let after = item?.kind == .delete ? 0..<0 : item?.after ?? 0..<0
-            effects.bodyHashes.append(RecordHeader.bodyHash(body(after), of: block.id))
+            effects.bodyHashes.append(
+                RecordHeader.bodyHash(body(item?.bodyAfter ?? 0..<0), of: block.id))
         }
-        effects.members = try memberEdits()
-        effects.members.sort()
         return effects
     }
 
@@ -205,10 +242,12 @@ extension ChangeSetBuilder {
         try checkSeals()
         if entry == nil { try encodeEntry() }
         guard let entry = entry.take(), let indexChanges else { trap("an entry is encoded") }
-        var (journal, digest, changes) = entry.finish(attributes)
+        var (journal, digest, changes) = entry.finish(attributes, &bodies.buffer)
         try check("The commit has", journal.count, "bytes", limits.commitByteCount)
-        for index in changes.indices { changes[index].bodyHash = effects.bodyHashes[index] }
-        Self.keepBodies(of: &changes, in: &bodies.buffer)
+        for index in effects.bodyHashes.indices {
+            changes[index].bodyHash = effects.bodyHashes[index]
+        }
+        EncodedChangeSet.keepBodies(of: &changes, in: &bodies.buffer)
         return EncodedChangeSet(
             changes: changes, bodies: bodies.buffer.finish(), journal: journal,
             bodyDigest: digest, attributes: attributes, purpose: purpose, links: links,
@@ -248,26 +287,5 @@ extension ChangeSetBuilder {
                     + "the limit is \(limits.attributeByteCount).",
                 advice: "Keep it in a file of its own, and its name in the store.")
         }
-    }
-
-    /// Moves the new bodies of updated records together, which are all that the writer needs.
-    private static func keepBodies(
-        of changes: inout [EncodedChangeSet.Change], in buffer: inout ByteBuffer
-    ) {
-        var updates = changes.indices.filter { changes[$0].kind == .update }
-        func precedes(_ one: Int, _ other: Int) -> Bool {
-            changes[one].body.lowerBound < changes[other].body.lowerBound
-        }
-        let isSorted = zip(updates, updates.dropFirst()).allSatisfy { precedes($0, $1) }
-        if !isSorted { updates.sort(by: precedes) }
-        var end = 0
-        for index in updates {
-            let body = changes[index].body
-            trap(unless: body.lowerBound >= end, "the bodies of two records overlap")
-            buffer.move(body, to: end)
-            changes[index].body = end..<end + body.count
-            end += body.count
-        }
-        buffer.count = end
     }
 }

@@ -28,13 +28,18 @@ package struct ChangeSetBuilder: ~Copyable {
             self.after = after
             self.position = position
         }
+
+        /// The body of the record after the change; empty for a deletion.
+        var bodyAfter: Range<Int> { kind == .delete ? 0..<0 : after }
     }
 
-    /// The size limits, which a test can lower.
+    /// Limits that a test can lower.
     package struct SizeLimits: Hashable, Sendable {
         package var attributeByteCount = Limits.attributeByteCount
         package var changesPerCommit = Limits.changesPerCommit
         package var commitByteCount = Limits.commitByteCount
+        /// The smallest number of changes that are encoded on two cores.
+        package var parallelCount = 1_024
 
         package init() {}
     }
@@ -76,6 +81,20 @@ package struct ChangeSetBuilder: ~Copyable {
         bodies.begin(propertyCount: entity.properties.count, placedSlots: entity.placedSlots)
         write(&bodies)
         return start..<bodies.buffer.count
+    }
+
+    /// Encodes the body of a new object behind the header of its change, so that an entry of such
+    /// changes alone needs no copy; returns the body's range.
+    package mutating func encodeInsertion(
+        of id: ObjectID, entity: EntityNumber, base: Revision,
+        _ write: (inout RecordWriter) -> Void
+    ) -> Range<Int> {
+        if bodies.buffer.count == 0 { bodies.buffer.appendZeros(EncodedEntry.attributeRoom) }
+        let start = bodies.buffer.count
+        JournalChange.appendHeader(.insert, entity, id, base, links: [], to: &bodies.buffer)
+        let body = encode(entity: entity, write)
+        bodies.buffer.overwrite(UInt32(body.upperBound - start), at: start)
+        return body
     }
 
     /// Copies a body that was encoded elsewhere; returns its range.

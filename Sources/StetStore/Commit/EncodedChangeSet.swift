@@ -9,7 +9,7 @@ package struct EncodedChangeSet: Sendable {
         let id: ObjectID
         let base: Revision
         /// The hash of the record's body, which the header's checksum includes.
-        var bodyHash: UInt64 = 0
+        var bodyHash: UInt64
         /// The range of the record's new body: in `journal` for an insert, whose entry has it, in
         /// `bodies` for an update; empty for a delete.
         var body: Range<Int>
@@ -79,5 +79,28 @@ extension EncodedChangeSet {
             var reader = ByteReader(UnsafeRawBufferPointer(rebasing: journal.bytes[change.journal]))
             try body(try JournalChange(decoding: &reader))
         }
+    }
+}
+
+extension EncodedChangeSet {
+    /// Moves the new bodies of updated records together, which are all that the writer needs.
+    static func keepBodies(
+        of changes: inout [Change], in buffer: inout ByteBuffer
+    ) {
+        var updates = changes.indices.filter { changes[$0].kind == .update }
+        func precedes(_ one: Int, _ other: Int) -> Bool {
+            changes[one].body.lowerBound < changes[other].body.lowerBound
+        }
+        let isSorted = zip(updates, updates.dropFirst()).allSatisfy { precedes($0, $1) }
+        if !isSorted { updates.sort(by: precedes) }
+        var end = 0
+        for index in updates {
+            let body = changes[index].body
+            trap(unless: body.lowerBound >= end, "the bodies of two records overlap")
+            buffer.move(body, to: end)
+            changes[index].body = end..<end + body.count
+            end += body.count
+        }
+        buffer.count = end
     }
 }

@@ -20,6 +20,7 @@ public struct Schema: Hashable, Sendable {
         var countedRelationships: [CountedRelationship] = []
         var derivedProperties: [DerivedProperty] = []
         var hasSealedAttributes = false
+        var hasStampedAttributes = false
         var hasLargeValues = false
         var numbersByName: [EntityNumber]
     }
@@ -54,6 +55,8 @@ public struct Schema: Hashable, Sendable {
     package var derivedProperties: [DerivedProperty] { storage.contents.derivedProperties }
     /// True when any entity has a sealed attribute.
     package var hasSealedAttributes: Bool { storage.contents.hasSealedAttributes }
+    /// True when a save sets a date attribute to its time.
+    package var hasStampedAttributes: Bool { storage.contents.hasStampedAttributes }
     /// True when any entity has a large value.
     package var hasLargeValues: Bool { storage.contents.hasLargeValues }
     /// The numbers of the entities that are not removed, in ascending order of name.
@@ -115,6 +118,7 @@ public struct Schema: Hashable, Sendable {
         if let problem = schema.problem { throw Self.unusable(problem) }
         contents.countedRelationships = Self.counted(schema)
         contents.hasSealedAttributes = entities.contains { !$0.sealedSlots.isEmpty }
+        contents.hasStampedAttributes = entities.contains { !$0.stampedSlots.isEmpty }
         contents.hasLargeValues = entities.contains { !$0.largeSlots.isEmpty }
         do {
             contents.derivedProperties = try DerivedProperty.all(of: schema)

@@ -20,14 +20,11 @@ extension ChangeSetBuilder {
             violations += try entity.missingPresence(in: body, messages) {
                 (item.kind, entity.name, item.id)
             }
-            // A loop over the rules would copy them.
-            for place in rules.indices {
-                if let presence = rules[place].presence, try body.cell(presence) == nil {
-                    continue
-                }
-                let cell = try body.cell(rules[place].slot)
-                guard try rules[place].areViolated(by: cell) else { continue }
-                violations += try rules[place].violations(of: cell, messages) {
+            for rules in rules {
+                if let presence = rules.presence, try body.cell(presence) == nil { continue }
+                let cell = try body.cell(rules.slot)
+                guard try rules.areViolated(by: cell) else { continue }
+                violations += try rules.violations(of: cell, messages) {
                     (item.kind, entity.name, item.id)
                 }
             }
@@ -118,7 +115,9 @@ extension Entity {
 }
 
 /// The rules of one property, prepared for evaluation on stored bytes.
-struct PropertyRules: Sendable {
+///
+/// A class, because each object is checked by them, and a structure would be copied.
+final class PropertyRules: Sendable {
     /// A rule with the data that is derived from it once.
     private enum Check {
         case required, notEmpty
