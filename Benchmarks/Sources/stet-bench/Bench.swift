@@ -33,6 +33,7 @@ enum Bench {
                 try QueryGrowthWorkloads.plot(options, figures).write(to: plots, as: "queries")
                 try QueryGrowthWorkloads.plotOfObjects(options, figures)
                     .write(to: plots, as: "objects")
+                try QueryGrowthWorkloads.plotOfSaves(options, figures).write(to: plots, as: "saves")
                 print("Plots: \(plots)")
             }
             if !measurements.failures.isEmpty { exit(1) }
@@ -72,7 +73,9 @@ enum Bench {
             members       one more in a relationship that has so many; referring: members that refer
                           to the owner, linked: a link for each; with and without the durable save
             W8: growth    of the time per object, from the shortest journal to the longest
-            W4: W5: W16:  growth of queries with objects, and of reads of the past with commits
+            W4: W5: W10:  growth of queries with objects, likewise read:, found:, inserted:, changed:,
+                          undone:, deleted:, rolled back:; 1,000 at a time
+            W16:          growth of reads of the past with commits
             W13           what a refused save does last: 10,000 edits put back, per object; written by
                           it, also by a refused undo; and as a share of the good save
             W14           snapshot and restore of 10,000 edits, per object

@@ -1,7 +1,7 @@
 import Stet
 
-/// The cost of queries per object in stores of different sizes, W4 and W5, and of work on single
-/// objects: reads by id, looks at a place of an index, and changes.
+/// The cost per object in stores of different sizes: of queries, W4, W5 and W10, of reads by id and
+/// looks at a place of an index, and of saves.
 struct QueryGrowthWorkloads {
     private struct GrownStore {
         let count: Int
@@ -13,11 +13,16 @@ struct QueryGrowthWorkloads {
 
     /// The number of articles that are read, and changed, one by one.
     private static let pointCount = 1_000
+    private static let author = "bench"
 
     private let stores: [GrownStore]
+    private let samples: ArraySlice<Sample>
+    /// The times of the present round, in the order of the stores.
+    private var times: [String: [Double]] = [:]
     private var random = SplitMix64(state: 3)
 
     init(_ options: Options, _ samples: Samples, directory: String) throws {
+        self.samples = samples.values[..<Self.pointCount]
         stores = try options.storeSizes.map { count in
             let store = try Store.open("\(directory)/queries-\(count).stet")
             try store.commitNotebooks()
@@ -39,6 +44,7 @@ struct QueryGrowthWorkloads {
 
     /// One round over all sizes, by turns.
     mutating func run(round: Int, _ measurements: inout Measurements) throws {
+        times = [:]
         for grown in stores {
             let range = grown.count / 1_000
             var found = 0
@@ -53,6 +59,18 @@ struct QueryGrowthWorkloads {
             }
             guard found > range else { throw Failure("only \(found) articles were found") }
             add(sorted, found, "W4", grown.count, &measurements)
+            var titles = 0
+            let walked = try ContinuousClock().measure {
+                let context = grown.store.context()
+                for id in grown.notebooks[..<50] {
+                    guard let notebook = try context.object(Notebook.self, id: id) else {
+                        throw Failure("a notebook is missing")
+                    }
+                    for article in notebook.articles where !article.title.isEmpty { titles += 1 }
+                }
+            }
+            try expectEqual(titles, found, "the members")
+            add(walked, titles, "W10", grown.count, &measurements)
             var count = 0
             let searched = try ContinuousClock().measure {
                 count = try grown.store.fetch(Article.self) { $0.body.contains("qz") }.count()
@@ -60,13 +78,20 @@ struct QueryGrowthWorkloads {
             guard count > 0 else { throw Failure("no article has the text") }
             add(searched, grown.count, "W5", grown.count, &measurements)
             try runPoints(grown, round, &measurements)
+            try runSaves(grown, &measurements)
+        }
+        // From 100,000 objects on: those of a smaller store are in the caches of the processor.
+        let first = stores.firstIndex { $0.count >= 100_000 } ?? 0
+        for (work, times) in times {
+            measurements.add(
+                times[times.count - 1] / times[first], .timesSmallest, "\(work): growth", .stet)
         }
     }
 
     private mutating func runPoints(
         _ grown: GrownStore, _ round: Int, _ measurements: inout Measurements
     ) throws {
-        let context = grown.store.context()
+        let context = grown.store.context(author: Self.author)
         var articles: [Article] = []
         let ids = grown.articles.shuffled(using: &random)
         let read = try ContinuousClock().measure {
@@ -96,14 +121,53 @@ struct QueryGrowthWorkloads {
         let changed = try ContinuousClock().measure { commit = try context.save() }
         try expectEqual(commit?.changeCount, ids.count, "the changed articles")
         add(changed, ids.count, "changed", grown.count, &measurements)
+        let undone = try ContinuousClock().measure {
+            commit = try grown.store.undo(author: Self.author)
+        }
+        try expectEqual(commit?.changeCount, ids.count, "the changes that are undone")
+        add(undone, ids.count, "undone", grown.count, &measurements)
     }
 
-    private func add(
+    /// Saves new articles, edits and rolls them back, and deletes them again.
+    private mutating func runSaves(
+        _ grown: GrownStore, _ measurements: inout Measurements
+    ) throws {
+        let context = grown.store.context()
+        let notebooks = try grown.notebooks.map { id in
+            guard let notebook = try context.object(Notebook.self, id: id) else {
+                throw Failure("a notebook is missing")
+            }
+            return notebook
+        }
+        var articles: [Article] = []
+        let inserted = try ContinuousClock().measure {
+            articles = samples.map { Article($0, in: notebooks[$0.notebook]) }
+            for article in articles { context.insert(article) }
+            try context.save()
+        }
+        add(inserted, articles.count, "inserted", grown.count, &measurements)
+        for article in articles { article.title += " edited" }
+        let rolledBack = ContinuousClock().measure { context.rollback() }
+        guard !context.hasChanges, articles.allSatisfy({ !$0.title.hasSuffix(" edited") }) else {
+            throw Failure("a rollback has not restored the titles")
+        }
+        add(rolledBack, articles.count, "rolled back", grown.count, &measurements)
+        var commit: Commit?
+        let deleted = try ContinuousClock().measure {
+            for article in articles { context.delete(article) }
+            commit = try context.save()
+        }
+        try expectEqual(commit?.changeCount, articles.count, "the deleted articles")
+        add(deleted, articles.count, "deleted", grown.count, &measurements)
+    }
+
+    private mutating func add(
         _ time: Duration, _ objects: Int, _ work: String, _ count: Int,
         _ measurements: inout Measurements
     ) {
-        measurements.add(
-            time / .nanoseconds(1) / Double(objects), .nanoseconds, Self.name(work, count), .stet)
+        let perObject = time / .nanoseconds(1) / Double(objects)
+        measurements.add(perObject, .nanoseconds, Self.name(work, count), .stet)
+        times[work, default: []].append(perObject)
     }
 
     func close() { for grown in stores { grown.store.close() } }
@@ -115,15 +179,22 @@ struct QueryGrowthWorkloads {
     /// Returns the plot of the queries.
     static func plot(_ options: Options, _ figures: [Figure]) -> Plot {
         plot(
-            "W4 and W5: objects of 5 notebooks sorted by title, and search in all texts",
-            ["W4", "W5"], options, figures)
+            "W4, W5 and W10: members of notebooks sorted by title, search in all texts, members",
+            ["W4", "W5", "W10"], options, figures)
     }
 
     /// Returns the plot of the work on single objects.
     static func plotOfObjects(_ options: Options, _ figures: [Figure]) -> Plot {
         plot(
-            "Objects read by id, found ten at a time in an index, and changed 1,000 at a time",
-            ["read", "found", "changed"], options, figures)
+            "Objects read by id, and found ten at a time in an index", ["read", "found"], options,
+            figures)
+    }
+
+    /// Returns the plot of saves, their undo and their rollback.
+    static func plotOfSaves(_ options: Options, _ figures: [Figure]) -> Plot {
+        plot(
+            "1,000 objects at a time, durably inserted, changed, undone, deleted; and rolled back",
+            ["inserted", "changed", "undone", "deleted", "rolled back"], options, figures)
     }
 
     private static func plot(
