@@ -37,6 +37,7 @@ struct EditingWorkloads {
 
     private func set(_ measurements: inout Measurements) throws {
         let (context, articles) = try articles()
+        let ratings = articles.map(\.rating)
         let passes = 10
         measurements.time("first set of a property", .stet, objects: pendingCount) {
             for index in articles.indices { articles[index].rating = index % 6 }
@@ -51,6 +52,8 @@ struct EditingWorkloads {
         measurements.time(Self.rollback, .stet, objects: pendingCount) {
             context.rollback()
         }
+        // It also keeps the articles alive, as a program does that goes on with them.
+        try expectEqual(articles.map(\.rating), ratings, "the ratings after a rollback")
     }
 
     private func putBack(_ measurements: inout Measurements) throws {
@@ -85,6 +88,9 @@ struct EditingWorkloads {
         for article in articles { article.rating = 1 }
         let rollback = clock.measure { context.rollback() }
         measurements.add(rollback / saving * 100, .percent, Self.rollbackShare, .stet)
+        guard articles.allSatisfy({ $0.rating == 3 }) else {
+            throw Failure("a rollback has not put the ratings back")
+        }
     }
 
     /// An undo of the save, with the edit of another author in the way of one object.
