@@ -138,8 +138,8 @@ extension ChangeSetBuilder {
         return end == bodies.buffer.count && links.isEmpty
     }
 
-    /// Makes an entry of the bodies, with their hashes, which others lack: copying them takes as
-    /// long as hashing.
+    /// Makes an entry of the bodies where they are, and hashes them, which takes the time that
+    /// `encodedEntry` needs for copies.
     private borrowing func entryOfBodies() throws -> EncodedEntry {
         var entry = EncodedEntry(changeCount: items.count)
         try forEachBlock { block in
@@ -155,6 +155,7 @@ extension ChangeSetBuilder {
         return entry
     }
 
+    /// Makes an entry of copies of the bodies, and of the cells that updates change.
     private borrowing func encodedEntry() throws -> EncodedEntry {
         let room = EncodedEntry.attributeRoom
         var entry = EncodedEntry(changeCount: items.count)

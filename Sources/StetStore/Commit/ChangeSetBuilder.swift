@@ -93,7 +93,8 @@ package struct ChangeSetBuilder: ~Copyable {
         let start = bodies.buffer.count
         JournalChange.appendHeader(.insert, entity, id, base, links: [], to: &bodies.buffer)
         let body = encode(entity: entity, write)
-        bodies.buffer.overwrite(UInt32(body.upperBound - start), at: start)
+        // A body that does not fit is refused by its limit, before the entry is used.
+        bodies.buffer.overwrite(UInt32(truncatingIfNeeded: body.upperBound - start), at: start)
         return body
     }
 
