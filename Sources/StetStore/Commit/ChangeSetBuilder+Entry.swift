@@ -129,6 +129,8 @@ extension ChangeSetBuilder {
     /// Whether the bodies are laid out as an entry: each is that of a new object, in their order,
     /// behind the header of its change.
     private var areEntry: Bool {
+        // A copied body, which has no header, may follow other bytes of a header's length.
+        if laidOutEnd != bodies.buffer.count { return false }
         var end = EncodedEntry.attributeRoom
         for item in items {
             let start = end + JournalChange.headerByteCount

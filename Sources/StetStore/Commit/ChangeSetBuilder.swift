@@ -57,6 +57,8 @@ package struct ChangeSetBuilder: ~Copyable {
     /// The reasons why values could not be sealed.
     package var sealRefusals: [SealRefusal] = []
     var bodies: RecordWriter
+    /// The end of the first bodies that were encoded behind their headers and one another.
+    private(set) var laidOutEnd = EncodedEntry.attributeRoom
     package let schema: Schema
 
     /// Creates empty net changes; `expectedCount` is the number of objects for which room is
@@ -95,6 +97,7 @@ package struct ChangeSetBuilder: ~Copyable {
         let body = encode(entity: entity, write)
         // A body that does not fit is refused by its limit, before the entry is used.
         bodies.buffer.overwrite(UInt32(truncatingIfNeeded: body.upperBound - start), at: start)
+        if start == laidOutEnd { laidOutEnd = body.upperBound }
         return body
     }
 

@@ -6,6 +6,8 @@ import Testing
 /// Entries whose blocks are encoded with the bodies of the records, or copied from them, on one
 /// core or two.
 struct EntryLayoutTests {
+    private static let headerByteCount = 48
+    private static let room = 256
     private static let longText = String(repeating: "a", count: 300)
 
     /// Encodes edits in their order as a context does, with the header of each inserted object.
@@ -104,6 +106,34 @@ struct EntryLayoutTests {
             try commit(edits, note, to: library, and: other.file, parallelCount: parallelCount)
         }
         try expectSame(library, other.file)
+    }
+
+    @Test(arguments: [
+        EntryLayoutTests.headerByteCount - 24, EntryLayoutTests.headerByteCount,
+        EntryLayoutTests.room + EntryLayoutTests.headerByteCount,
+    ], [false, true])
+    func bytesOfNoChangeAreNoHeader(byteCount: Int, isBehindAnInsertion: Bool) throws {
+        let library = try Library()
+        var changes = ChangeSetBuilder(schema: library.file.schema)
+        var bodies: [Range<Int>] = []
+        if isBehindAnInsertion {
+            bodies.append(
+                changes.encodeInsertion(of: .fixed(1), entity: Number.tag, base: .zero) {
+                    $0.write([.data(Data([1]))], of: library.file.schema.entities[Number.tag])
+                })
+        }
+        _ = [UInt8](repeating: 0xff, count: byteCount).withUnsafeBytes { changes.copy($0) }
+        bodies.append(changes.encode([.data(Data([2]))], entity: Number.tag))
+        for (index, body) in bodies.enumerated() {
+            changes.append(
+                ChangeSetBuilder.Item(
+                    kind: .insert, entity: Number.tag, id: .fixed(index + 1), base: .zero,
+                    before: 0..<0, after: body))
+        }
+        let set = try changes.encoded(
+            attributes: CommitAttributes(), base: .zero, token: 1, time: 0)
+        #expect(try set.changeSet().changes.map(\.kind) == bodies.map { _ in .insert })
+        #expect(try library.file.commit(set).changeSet == set.changeSet())
     }
 
     @Test func aValueBeyondItsLimitIsRefusedOnTwoCores() throws {
