@@ -90,12 +90,14 @@ struct SavePreparation {
         // Of the first round, all pending objects: a list of them would have to retain each.
         var edited: [any Model]?
         for round in 1... {
+            // What the rules make pending has its turn in the next round.
+            let hooked = objectsWithHooks(among: edited)
             pending.forEachObject(of: edited) { normalize($0) }
-            var before: [ObjectIdentifier: AnyObject] = [:]
+            let before = captures(of: hooked)
             pending.watch(true)
             try removeOrphans(among: edited)
             try DeleteRules.propagate(deletedOwners(edited), in: &graph)
-            callWillSave(of: edited, &before)
+            callWillSave(of: hooked)
             pending.insertReachable()
             let objects = pending.watch(true).filter { isChanged($0, since: before) }
             if objects.isEmpty { return }
@@ -129,14 +131,26 @@ struct SavePreparation {
         return owners
     }
 
-    private func callWillSave(
-        of edited: [any Model]?, _ before: inout [ObjectIdentifier: AnyObject]
-    ) {
-        guard core.store.hasEditingHooks else { return }
-        for object in edited ?? pending.objects.map(\.object)
-        where !object._$flags.contains(.deleted) {
-            callWillSave(of: object, &before)
+    /// Returns the objects whose `willSave` is to be called; nil stands for all pending objects.
+    private func objectsWithHooks(among edited: [any Model]?) -> [any Model] {
+        guard core.store.hasEditingHooks else { return [] }
+        func hasWillSave<M: Model>(_ object: M) -> Bool { M._$hasWillSave }
+        return (edited ?? pending.objects.map(\.object)).filter { hasWillSave($0) }
+    }
+
+    /// Returns the values of objects before delete rules and hooks change them, whose effects the
+    /// next round follows.
+    private func captures(of objects: [any Model]) -> [ObjectIdentifier: AnyObject] {
+        var captures: [ObjectIdentifier: AnyObject] = [:]
+        for object in objects where !object._$flags.contains(.deleted) {
+            captures[ObjectIdentifier(object)] = object._$capture()
         }
+        return captures
+    }
+
+    private func callWillSave(of objects: [any Model]) {
+        func call<M: Model>(_ object: M) { object.willSave() }
+        for object in objects where !object._$flags.contains(.deleted) { call(object) }
     }
 
     /// Normalises an object, and watches for its next edit.
@@ -152,16 +166,8 @@ struct SavePreparation {
         }
     }
 
-    private func callWillSave<M: Model>(
-        of object: M, _ before: inout [ObjectIdentifier: AnyObject]
-    ) {
-        guard M._$hasWillSave else { return }
-        before[ObjectIdentifier(object)] = object._$capture()
-        object.willSave()
-    }
-
-    /// Returns whether an object differs from its state before a hook; an object that a hook has
-    /// reset is watched again.
+    /// Returns whether an object differs from its state before delete rules and hooks; one that
+    /// they have reset is watched again.
     private func isChanged<M: Model>(
         _ object: M, since before: [ObjectIdentifier: AnyObject]
     ) -> Bool {
