@@ -108,10 +108,11 @@ struct EntryLayoutTests {
         try expectSame(library, other.file)
     }
 
-    @Test(arguments: [
-        EntryLayoutTests.headerByteCount - 24, EntryLayoutTests.headerByteCount,
-        EntryLayoutTests.room + EntryLayoutTests.headerByteCount,
-    ], [false, true])
+    @Test(
+        arguments: [
+            EntryLayoutTests.headerByteCount - 24, EntryLayoutTests.headerByteCount,
+            EntryLayoutTests.room + EntryLayoutTests.headerByteCount,
+        ], [false, true])
     func bytesOfNoChangeAreNoHeader(byteCount: Int, isBehindAnInsertion: Bool) throws {
         let library = try Library()
         var changes = ChangeSetBuilder(schema: library.file.schema)
