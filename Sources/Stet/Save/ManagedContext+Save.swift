@@ -128,7 +128,8 @@ extension ManagedContext {
         defer { core.rollBack(to: start) }
         try core.saving {
             var preparation = SavePreparation(core)
-            _ = try preparation.prepare(store.configuration.clock(), horizon: nil)
+            _ = try preparation.prepare(
+                store.configuration.clock(), horizon: nil, isToBeCommitted: false)
         }
     }
 }

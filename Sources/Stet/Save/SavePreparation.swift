@@ -22,7 +22,9 @@ struct SavePreparation {
     /// Stored objects that were changed after `horizon` are not compared for unique values.
     ///
     /// - Throws: `ValidationError`, `StoreError`.
-    mutating func prepare(_ time: Date, horizon: Revision?) throws -> PreparedSave {
+    mutating func prepare(
+        _ time: Date, horizon: Revision?, isToBeCommitted: Bool = true
+    ) throws -> PreparedSave {
         pending.insertReachable()
         defer { pending.watch(false) }
         let tracer = core.store.file.tracer
@@ -38,7 +40,7 @@ struct SavePreparation {
         var prepared = PreparedSave(
             changes: changes, deleteRulePaths: graph.deleteRulePaths, stamped: stamped,
             sealed: sealing.sealed)
-        try prepared.changes.collectIndexChanges()
+        try prepared.changes.collectIndexChanges(isToBeCommitted: isToBeCommitted)
         var check = ChangeSetCheck(
             store: core.store, revision: core.revision, deleted: core.state.pending.deleted,
             horizon: horizon, confirmed: pending.confirmedDeletions)

@@ -61,7 +61,7 @@ struct ImportCheck {
     private mutating func checkUniqueValues(
         _ changes: inout ChangeSetBuilder, _ reader: borrowing StoreReader
     ) throws {
-        try changes.collectIndexChanges()
+        try changes.collectIndexChanges(isToBeCommitted: false)
         guard let indexChanges = changes.indexChanges else { return }
         let conflicts = try reader.conflicts(with: indexChanges)
         let violations = try schema.violations(conflicts, .english) {

@@ -103,9 +103,10 @@ extension ChangeSetBuilder {
     /// Collects the effect on the entries of indexes, after the items were sorted and their values
     /// are final.
     ///
-    /// Encodes a large change set at the same time, on a second core.
-    package mutating func collectIndexChanges() throws {
-        if items.count < limits.parallelCount || (try? checkLimits()) == nil {
+    /// Encodes a large change set at the same time, on a second core, if it is to be committed.
+    package mutating func collectIndexChanges(isToBeCommitted: Bool = true) throws {
+        let isLarge = items.count >= limits.parallelCount
+        if !isToBeCommitted || !isLarge || (try? checkLimits()) == nil {
             indexChanges = try collectedIndexChanges()
         } else {
             try encodeEntry()

@@ -180,7 +180,7 @@ extension Inversion {
         var net = ChangeSetBuilder(schema: schema)
         try state.appendObjects(to: &net)
         net.sort()
-        try net.collectIndexChanges()
+        try net.collectIndexChanges(isToBeCommitted: false)
         guard let changes = net.indexChanges, changes.hasClaims else { return }
         for conflict in try reader.conflicts(with: changes) {
             guard let index = schema.index(numbered: conflict.index) else { continue }

@@ -49,7 +49,7 @@ struct OrphansOfDeletedOwnersTests {
     func willSave() {}
 }
 
-/// What the hook of one object edits of another one that is pending and has a hook, too.
+/// Edits that the hook of one object makes to another one that is pending and has a hook, too.
 struct EditsOfOtherHooksTests {
     private let directory = TemporaryDirectory()
 

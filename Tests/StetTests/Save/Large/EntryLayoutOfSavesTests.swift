@@ -13,12 +13,12 @@ import Testing
     init(_ text: String) { self.text = text }
 }
 
-/// New objects whose bodies are copied without a header, sealed or with derived values, behind those
-/// of an object that was edited and has not changed: together they may be as long as a header.
+/// New objects whose bodies are copied without a header, sealed or with derived values, behind
+/// those of an object that was edited and has not changed: these may be as long as a header.
 struct EntryLayoutOfSavesTests {
     @Test func aSealedObjectBehindAnUnchangedOneHasItsOwnHeader() async throws {
         let clinic = try await Clinic()
-        var bad: [Int] = []
+        var damaged: [Int] = []
         for count in 1...160 {
             let context = clinic.store.context(author: "doctor")
             let old = Client(name: String(repeating: "a", count: count))
@@ -30,21 +30,21 @@ struct EntryLayoutOfSavesTests {
             context.insert(new)
             do {
                 let commit = try #require(try await context.save())
-                if commit.changeSet.changes.map(\.id) != [new.id] { bad.append(count) }
+                if commit.changeSet.changes.map(\.id) != [new.id] { damaged.append(count) }
                 let read = try clinic.store.file.read { try $0.commit(commit.revision) }
-                if read.changeSet.changes.map(\.id) != [new.id] { bad.append(count) }
+                if read.changeSet.changes.map(\.id) != [new.id] { damaged.append(count) }
             } catch {
-                bad.append(count)
+                damaged.append(count)
             }
         }
-        #expect(bad == [])
+        #expect(damaged == [])
         #expect(try clinic.store.file.verify().problems.isEmpty)
     }
 
     @Test func anObjectWithADerivedValueBehindAnUnchangedOneHasItsOwnHeader() throws {
         let directory = TemporaryDirectory()
         let store = try Store.open(at: directory.file(), for: Stamped.self)
-        var bad: [Int] = []
+        var damaged: [Int] = []
         for count in 1...160 {
             let context = store.context(author: "me")
             let old = Stamped(String(repeating: "a", count: count))
@@ -58,13 +58,13 @@ struct EntryLayoutOfSavesTests {
                 do {
                     let commit = try #require(try context.save())
                     let read = try store.file.read { try $0.commit(commit.revision) }
-                    if read.changeSet.changes.map(\.id) != [new.id] { bad.append(count) }
+                    if read.changeSet.changes.map(\.id) != [new.id] { damaged.append(count) }
                 } catch {
-                    bad.append(count)
+                    damaged.append(count)
                 }
             }
         }
-        #expect(bad == [])
+        #expect(damaged == [])
         #expect(try store.verify().problems.isEmpty)
     }
 }

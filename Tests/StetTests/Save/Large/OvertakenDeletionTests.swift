@@ -19,23 +19,23 @@ struct OvertakenDeletionTests {
     }
 
     @Test(arguments: ["fail", "store", "context"], [10, 1_500])
-    func deletionsWithoutRules(policy: String, count: Int) throws {
+    func theyAreMadeOrRefused(policy: String, count: Int) throws {
         let store = try Store.open(at: directory.file(), for: Point.self)
         let context = store.context(author: "me")
         context.mergePolicy =
             policy == "fail" ? .fail : policy == "store" ? .mergeStoreWins : .mergeContextWins
         let points = (0..<count * 2).map { Point($0) }
-        for p in points { context.insert(p) }
+        for point in points { context.insert(point) }
         try context.save()
         let other = store.context()
-        for i in [1, count + 1] {
-            try #require(try other.object(Point.self, id: points[i].id)).y = 7
+        for index in [1, count + 1] {
+            try #require(try other.object(Point.self, id: points[index].id)).y = 7
         }
         let mine = try #require(try other.object(Point.self, id: points[2].id))
         other.delete(mine)
         try other.save()
-        for i in 0..<count { context.delete(points[i]) }
-        for i in count..<count + 3 { points[i].name = "  changed \(i) " }
+        for point in points[..<count] { context.delete(point) }
+        for index in count..<count + 3 { points[index].name = "  changed \(index) " }
         let new = Point(-1)
         context.insert(new)
         let before = try text(context)
