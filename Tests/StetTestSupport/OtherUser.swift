@@ -57,6 +57,20 @@ package func onThread<Value: Sendable>(
     return try outcome.value.withLock { try $0!.get() }
 }
 
+/// Runs `body`, which blocks, on a separate thread.
+///
+/// Two tests that block threads of the pool, of which a machine with two cores has two, would wait
+/// forever for the tasks that end their waiting.
+package func blocking<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value
+) -> Task<Value, any Error> {
+    Task {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result(catching: body)) }
+        }
+    }
+}
+
 private final class Outcome<Value: Sendable>: Sendable {
     let value = Mutex<Result<Value, any Error>?>(nil)
 }

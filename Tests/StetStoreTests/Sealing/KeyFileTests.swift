@@ -121,7 +121,7 @@ private struct PadProvider: KeyProvider {
         let half = [UInt8](repeating: 0, count: 64)
         #expect(pwrite(descriptor, half, 64, whole.count - 64) == 64)
         let (began, continuation) = AsyncStream<Void>.makeStream()
-        let reading = Task.detached {
+        let reading = blocking {
             continuation.finish()
             return try reader.presentKey(of: owner).values
                 == (try keys.presentKey(of: owner).values)

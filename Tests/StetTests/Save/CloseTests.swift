@@ -27,7 +27,7 @@ import Testing
             }
         }
         await until { store.file.waitingCount == 20 }
-        let closing = Task.detached { store.close() }
+        let closing = blocking { store.close() }
         await until { store.file.isClosing }
         let late = store.context()
         late.insert(Notebook(name: "late"))
@@ -35,7 +35,7 @@ import Testing
         #expect(error?.code == .storeClosed)
         #expect(!late.hasChanges)
         try await desk.release()
-        await closing.value
+        try await closing.value
         var labels: [String?] = []
         for save in saves { labels.append(try await save.value?.label) }
         #expect(labels == (0..<20).map { "\($0)" })
@@ -131,12 +131,12 @@ import Testing
         desk.hold()
         let save = await desk.send("flight")
         notebook.name = "later"
-        let closing = Task.detached { store.close() }
+        let closing = blocking { store.close() }
         await until { store.file.isClosing }
         // The store is closed before the context completes the save.
         desk.releaseNow()
         untilNow { store.file.isClosed }
-        await closing.value
+        try await closing.value
         #expect(try await save.value?.revision == 3)
         #expect(notebook.name == "later")
         let error = await #expect(throws: StoreError.self) { try await context.save() }
