@@ -10,8 +10,8 @@ enum TwoCores {
 
     /// Returns the results of two functions, which are called at once or in turn.
     ///
-    /// What one of them changes, the other may not touch. Neither may call users' code that is not
-    /// `Sendable`: it may rely on its thread.
+    /// Neither may touch memory that the other changes, or call code of users that is not
+    /// `Sendable`: such code may rely on its thread.
     static func run<One: ~Copyable, Other: ~Copyable>(
         isParallel: Bool = true, _ one: () throws -> One, and other: () throws -> Other
     ) throws -> Results<One, Other> {
