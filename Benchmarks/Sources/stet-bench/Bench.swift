@@ -25,22 +25,38 @@ enum Bench {
             let path = "\(packageDirectory)/.results/\(options.resultsName).json"
             try write(figures, to: path)
             print("Figures: \(path)")
-            if options.groups.contains(.growth) {
+            let pictures = plots(options, figures)
+            if !pictures.isEmpty {
                 let parent = options.renewsPlots ? packageDirectory : "\(packageDirectory)/.results"
-                let plots = "\(parent)/plots"
-                try GrowthWorkloads.plot(options, figures).write(to: plots, as: "undo")
-                try GrowthWorkloads.plotOfPast(options, figures).write(to: plots, as: "past")
-                try QueryGrowthWorkloads.plot(options, figures).write(to: plots, as: "queries")
-                try QueryGrowthWorkloads.plotOfObjects(options, figures)
-                    .write(to: plots, as: "objects")
-                try QueryGrowthWorkloads.plotOfSaves(options, figures).write(to: plots, as: "saves")
-                print("Plots: \(plots)")
+                let directory = "\(parent)/plots"
+                for (name, plot) in pictures { try plot.write(to: directory, as: name) }
+                print("Plots: \(directory)")
             }
             if !measurements.failures.isEmpty { exit(1) }
         } catch {
             say("\(error)")
             exit(1)
         }
+    }
+
+    private static func plots(_ options: Options, _ figures: [Figure]) -> [String: Plot] {
+        var plots: [String: Plot] = [:]
+        if options.groups.contains(.growth) {
+            plots = [
+                "undo": GrowthWorkloads.plot(options, figures),
+                "past": GrowthWorkloads.plotOfPast(options, figures),
+                "queries": QueryGrowthWorkloads.plot(options, figures),
+                "fetches": QueryGrowthWorkloads.plotOfFetches(options, figures),
+                "opening": QueryGrowthWorkloads.plotOfOpening(options, figures),
+                "objects": QueryGrowthWorkloads.plotOfObjects(options, figures),
+                "saves": QueryGrowthWorkloads.plotOfSaves(options, figures),
+            ]
+        }
+        if options.groups.contains(.archives) {
+            plots["questions"] = PackageGrowthWorkloads.plotOfFound(options, figures)
+            plots["totals"] = PackageGrowthWorkloads.plotOfAll(options, figures)
+        }
+        return plots
     }
 
     private static func notes(_ options: Options) -> String {
@@ -73,8 +89,10 @@ enum Bench {
             members       one more in a relationship that has so many; referring: members that refer
                           to the owner, linked: a link for each; with and without the durable save
             W8: growth    of the time per object, from the shortest journal to the longest
-            W4: W5: W10:  growth of queries with objects, likewise read:, found:, inserted:, changed:,
-                          undone:, deleted:, rolled back:; 1,000 at a time
+            W4: W5: W10:  growth of queries with objects, likewise W11:, W11s:, W11v:, W12:, read:,
+                          found:, inserted:, changed:, undone:, deleted:, rolled back:; 1,000 at a time
+            W20: to W29:  growth of questions with packages, per package that is found or, where a
+                          question concerns all, per package of the archive
             W16:          growth of reads of the past with commits
             W13           what a refused save does last: 10,000 edits put back, per object; written by
                           it, also by a refused undo; and as a share of the good save
@@ -185,6 +203,11 @@ enum Bench {
                 try queries.run(round: round, &measurements)
             }
             queries.close()
+        }
+        if options.groups.contains(.archives) {
+            let workloads = try PackageGrowthWorkloads(options, directory: directory)
+            for _ in rounds(options, "Archives") { try workloads.run(&measurements) }
+            workloads.close()
         }
         return measurements
     }

@@ -9,18 +9,18 @@ struct Options {
                        .build of the current directory unless said otherwise
           --only       one workload, such as W2b, or one group: peers, reading, editing,
                        members, contexts, packages, words, substrings, large, memory,
-                       observation, feeds, growth
+                       observation, feeds, growth, archives
           --programs   those of the group peers that take turns, such as stet-logged,grdb;
                        all unless said otherwise
-          --renew-plots  writes the plots of the group growth to Benchmarks/plots, which is under
-                       version control, and not to Benchmarks/.results/plots
+          --renew-plots  writes the plots of the groups growth and archives to Benchmarks/plots,
+                       which is under version control, and not to Benchmarks/.results/plots
           --index      the index of an archive, a file Packages of Debian, for the groups
                        packages, words and substrings; without it made-up ones of the same number
         """
 
     enum Group: String, CaseIterable {
         case peers, reading, editing, members, contexts, packages, words, substrings, large, memory,
-            observation, feeds, growth
+            observation, feeds, growth, archives
     }
 
     var isQuick = false
@@ -98,6 +98,9 @@ struct Options {
     var storeSizes: [Int] {
         isQuick ? [10_000, 50_000] : [10_000, 100_000, 1_000_000, 10_000_000]
     }
+    /// The packages of the archives that are asked the same questions; one of 10,000,000 would have
+    /// 40,000,000 dependencies.
+    var archiveSizes: [Int] { isQuick ? [10_000, 50_000] : [10_000, 100_000, 1_000_000] }
     /// The sizes of relationships that get one member more.
     var memberCounts: [Int] { isQuick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000] }
     /// The number of members that are added, one per commit.

@@ -55,7 +55,10 @@ struct Plot {
 
     // MARK: Picture
 
-    private static let colours = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b"]
+    private static let colours = [
+        "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22",
+        "#17becf",
+    ]
     private static let (width, height) = (640.0, 360.0)
     private static let (left, right, top, bottom) = (70.0, 160.0, 60.0, 50.0)
 

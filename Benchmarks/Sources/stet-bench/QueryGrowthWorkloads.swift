@@ -1,11 +1,12 @@
 import Stet
 
-/// The cost per object in stores of different sizes: of queries, W4, W5 and W10, of reads by id and
-/// looks at a place of an index, and of saves.
+/// The cost per object in stores of different sizes: of queries, W4, W5 and W10, of fetches of all
+/// objects, W11, of reads by id and looks at a place of an index, of saves, and of opening, W12.
 struct QueryGrowthWorkloads {
     private struct GrownStore {
         let count: Int
-        let store: Store
+        let path: String
+        var store: Store
         let notebooks: [ObjectID]
         /// The ids of articles from all parts of the store.
         let articles: [ObjectID]
@@ -15,7 +16,7 @@ struct QueryGrowthWorkloads {
     private static let pointCount = 1_000
     private static let author = "bench"
 
-    private let stores: [GrownStore]
+    private var stores: [GrownStore]
     private let samples: ArraySlice<Sample>
     /// The times of the present round, in the order of the stores.
     private var times: [String: [Double]] = [:]
@@ -24,7 +25,8 @@ struct QueryGrowthWorkloads {
     init(_ options: Options, _ samples: Samples, directory: String) throws {
         self.samples = samples.values[..<Self.pointCount]
         stores = try options.storeSizes.map { count in
-            let store = try Store.open("\(directory)/queries-\(count).stet")
+            let path = "\(directory)/queries-\(count).stet"
+            let store = try Store.open(path)
             try store.commitNotebooks()
             let (context, notebooks) = try store.contextWithNotebooks()
             var articles: [ObjectID] = []
@@ -38,7 +40,8 @@ struct QueryGrowthWorkloads {
                     .limit(Self.pointCount * part.count / count).all().map(\.id)
             }
             return GrownStore(
-                count: count, store: store, notebooks: notebooks.map(\.id), articles: articles)
+                count: count, path: path, store: store, notebooks: notebooks.map(\.id),
+                articles: articles)
         }
     }
 
@@ -77,15 +80,60 @@ struct QueryGrowthWorkloads {
             }
             guard count > 0 else { throw Failure("no article has the text") }
             add(searched, grown.count, "W5", grown.count, &measurements)
+            try runFetches(grown, &measurements)
             try runPoints(grown, round, &measurements)
             try runSaves(grown, &measurements)
         }
+        for index in stores.indices { try reopen(index, &measurements) }
         // From 100,000 objects on: those of a smaller store are in the caches of the processor.
         let first = stores.firstIndex { $0.count >= 100_000 } ?? 0
         for (work, times) in times {
             measurements.add(
                 times[times.count - 1] / times[first], .timesSmallest, "\(work): growth", .stet)
         }
+    }
+
+    /// Fetches all articles in three ways, and reads two of their properties.
+    private mutating func runFetches(
+        _ grown: GrownStore, _ measurements: inout Measurements
+    ) throws {
+        // Retained until all objects are read; see `StetPeer`.
+        let context = grown.store.context()
+        var ratings = [0, 0, 0]
+        let objects = try withExtendedLifetime(context) {
+            try ContinuousClock().measure {
+                for article in try context.fetch(Article.self).all()
+                where !article.title.isEmpty { ratings[0] += article.rating }
+            }
+        }
+        add(objects, grown.count, "W11", grown.count, &measurements)
+        let snapshots = try ContinuousClock().measure {
+            for article in try grown.store.fetch(Article.self).all()
+            where !article.title.isEmpty { ratings[1] += article.rating }
+        }
+        add(snapshots, grown.count, "W11s", grown.count, &measurements)
+        let values = try ContinuousClock().measure {
+            for (title, rating) in try grown.store.fetch(Article.self)
+                .values(of: \.title, \.rating) where !title.isEmpty { ratings[2] += rating }
+        }
+        add(values, grown.count, "W11v", grown.count, &measurements)
+        guard ratings[0] > 0, ratings.allSatisfy({ $0 == ratings[0] }) else {
+            throw Failure("the ratings differ: \(ratings)")
+        }
+    }
+
+    /// Closes a store, opens it again and reads an object.
+    private mutating func reopen(_ index: Int, _ measurements: inout Measurements) throws {
+        let grown = stores[index]
+        let id = grown.articles[0]
+        grown.store.close()
+        var article: Article?
+        let opened = try ContinuousClock().measure {
+            stores[index].store = try Store.open(grown.path)
+            article = try stores[index].store.context().object(Article.self, id: id)
+        }
+        try expectEqual(article?.id, id, "the article after opening")
+        add(opened, 1, "W12", grown.count, &measurements)
     }
 
     private mutating func runPoints(
@@ -181,6 +229,18 @@ struct QueryGrowthWorkloads {
         plot(
             "W4, W5 and W10: members of notebooks sorted by title, search in all texts, members",
             ["W4", "W5", "W10"], options, figures)
+    }
+
+    /// Returns the plot of fetches of all objects.
+    static func plotOfFetches(_ options: Options, _ figures: [Figure]) -> Plot {
+        plot(
+            "W11, W11s and W11v: all objects, snapshots, and values of two properties",
+            ["W11", "W11s", "W11v"], options, figures)
+    }
+
+    /// Returns the plot of opening.
+    static func plotOfOpening(_ options: Options, _ figures: [Figure]) -> Plot {
+        plot("W12: open a store and read one object", ["W12"], options, figures)
     }
 
     /// Returns the plot of the work on single objects.

@@ -5,7 +5,7 @@ public import StetStore
 /// Used by the code that `@Model` writes.
 public final class _ObjectTable {
     /// The context owns the table and outlives it.
-    unowned(unsafe) let core: ContextCore
+    @usableFromInline unowned(unsafe) let core: ContextCore
     let modelType: any Model.Type
     /// The entity's number in the store.
     let entity: EntityNumber

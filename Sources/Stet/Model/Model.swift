@@ -107,6 +107,8 @@ where
     func _$show(flags: UInt8)
     func _$capture() -> AnyObject
     func _$restore(_ capture: AnyObject)
+    func _$captureAll() -> _CapturedState
+    func _$restore(_ captured: borrowing _CapturedState, in core: AnyObject) -> Revision?
     func _$normalize(sinceCapture capture: AnyObject?)
     static func _$encode(capture: AnyObject, into writer: inout RecordWriter)
     static func _$make(
@@ -270,6 +272,25 @@ extension Model {
     @inlinable
     public func _$restore(_ capture: AnyObject) {
         unsafeDowncast(capture, to: ObjectCapture<Self>.self).restore(self)
+    }
+
+    /// Captures the values with the flags and the revision.
+    @inlinable
+    public func _$captureAll() -> _CapturedState {
+        let (flags, revision) = _$inState { ($0.flags, $0.revision) }
+        return _CapturedState(values: ObjectCapture(self), flags: flags, revision: revision)
+    }
+
+    /// Restores the values and flags that `_$captureAll` captured; returns the revision that the
+    /// object has, and nil when it is not in the context.
+    @inlinable
+    public func _$restore(
+        _ captured: borrowing _CapturedState, in core: AnyObject
+    ) -> Revision? {
+        guard _$inState({ $0.isIn(core) }) else { return nil }
+        unsafeDowncast(captured.values, to: ObjectCapture<Self>.self).restore(self)
+        _$show(flags: captured.flags.rawValue)
+        return _$inState { $0.revision }
     }
 
     /// Normalises the values that differ from the captured ones.

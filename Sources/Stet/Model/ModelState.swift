@@ -79,6 +79,14 @@ public struct _ModelState: ~Copyable {
         set { tableWord.address = newValue.map { Unmanaged.passUnretained($0).toOpaque() } }
     }
 
+    /// Returns whether the object is in a context.
+    @inlinable
+    func isIn(_ core: AnyObject) -> Bool {
+        guard let address = tableWord.address else { return false }
+        return Unmanaged<_ObjectTable>.fromOpaque(address)
+            ._withUnsafeGuaranteedRef { $0.core === core }
+    }
+
     /// The revision of the object's last change that its values show; 0 while it is not stored.
     @inlinable
     var revision: Revision {

@@ -58,6 +58,23 @@ final class ObjectCapture<M: Model> {
     }
 }
 
+/// The values of an object at a moment, with its flags and its revision.
+///
+/// Used by the code that `@Model` writes.
+public struct _CapturedState {
+    /// An `ObjectCapture`.
+    @usableFromInline let values: AnyObject
+    @usableFromInline let flags: _ModelState.Flags
+    @usableFromInline let revision: Revision
+
+    @usableFromInline
+    init(values: AnyObject, flags: _ModelState.Flags, revision: Revision) {
+        self.values = values
+        self.flags = flags
+        self.revision = revision
+    }
+}
+
 /// The owner that a reference refers to, and the reference's position among the owner's members.
 struct ReferencePlace: Hashable {
     /// The owner; `.none` for nil.

@@ -7,11 +7,13 @@ extension PendingChanges {
             let pending: PendingObject
             /// The object, retained.
             let object: any Model
-            let current: AnyObject
-            let flags: _ModelState.Flags
-            let revision: Revision
+            let state: _CapturedState
             /// The save in progress with a change of the object.
             let save: SaveInProgress?
+
+            var current: AnyObject { state.values }
+            var flags: _ModelState.Flags { state.flags }
+            var revision: Revision { state.revision }
 
             /// The revision of the last change that the values of the entry are based on.
             var knownRevision: Revision { max(revision, save?.committed ?? .zero) }

@@ -225,13 +225,15 @@ final class PendingChanges {
     func capture() -> Capture {
         let save = core.saves.inFlight
         let changed = save?.changedObjects ?? []
+        let entries = objects.map { entry in
+            Capture.Entry(
+                pending: entry, object: entry.object, state: entry.object._$captureAll(),
+                save: !changed.isEmpty && changed.contains(ObjectIdentifier(entry.object))
+                    ? save : nil)
+        }
         return Capture(
-            entries: objects.map { entry in
-                Capture.Entry(
-                    pending: entry, object: entry.object, current: entry.object._$capture(),
-                    flags: entry.object._$flags, revision: entry.object._$revision,
-                    save: changed.contains(ObjectIdentifier(entry.object)) ? save : nil)
-            }, links: links, rejections: rejections, layer: state.pending, revision: state.revision)
+            entries: entries, links: links, rejections: rejections, layer: state.pending,
+            revision: state.revision)
     }
 
     /// Restores what was pending when a capture was taken.
@@ -257,9 +259,19 @@ final class PendingChanges {
             released.append((objects, holders))
             replaceObjects(with: capture.entries)
         }
-        // A loop over the entries would copy them.
-        for index in capture.entries.indices {
-            show(capture.entries[index], capture.entries[index].object, isRewinding: isRewinding)
+        capture.entries.withUnsafeBufferPointer { entries in
+            // A loop over the entries would copy them.
+            for index in entries.indices {
+                let object = entries[index].object
+                guard let present = object._$restore(entries[index].state, in: core) else {
+                    continue
+                }
+                if isRewinding {
+                    object._$setRevision(entries[index].revision)
+                } else if present > entries[index].revision {
+                    rebase(object, present, onto: entries[index].knownRevision)
+                }
+            }
         }
         links = capture.links
         rejections = capture.rejections
@@ -283,18 +295,11 @@ final class PendingChanges {
         return released
     }
 
-    /// Shows the values that an object had when it was captured.
-    private func show<M: Model>(_ entry: Capture.Entry, _ object: M, isRewinding: Bool) {
-        guard object._$core === core else { return }
-        object._$restore(entry.current)
-        object._$show(flags: entry.flags.rawValue)
-        let present = object._$revision
-        if isRewinding {
-            object._$setRevision(entry.revision)
-        } else if present > entry.knownRevision {
-            object._$setRevision(entry.knownRevision)
-            core.markOutdated(object, present)
-        }
+    /// Notes that an object shows values of an earlier revision than others have changed it in.
+    private func rebase(_ object: some Model, _ present: Revision, onto known: Revision) {
+        guard present > known else { return }
+        object._$setRevision(known)
+        core.markOutdated(object, present)
     }
 
     /// Replaces the pending objects; those that are no longer among them are reverted.

@@ -285,13 +285,22 @@ extension ObjectQuery {
     @inlinable
     func decoded() throws -> [M.Snapshot] {
         var snapshots: [M.Snapshot] = []
-        try forEachBody { id, body in snapshots.append(try M._$decode(id, body)) }
+        try forEachBody { count in
+            snapshots.reserveCapacity(count)
+        } _: { id, body in
+            snapshots.append(try M._$decode(id, body))
+        }
         return snapshots
     }
 
+    /// Calls `body` with each object; before that `prepare` with about their number, where it is
+    /// known.
     @usableFromInline
-    func forEachBody(_ body: (ObjectID, UnsafeRawBufferPointer) throws -> Void) throws {
+    func forEachBody(
+        _ prepare: (Int) -> Void, _ body: (ObjectID, UnsafeRawBufferPointer) throws -> Void
+    ) throws {
         try read { run in
+            if let count = run.expectedCount { prepare(count) }
             try run.forEachRowOfPage { row in
                 try body(row.id, row.body)
                 return true

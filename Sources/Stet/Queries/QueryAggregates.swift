@@ -146,7 +146,11 @@ extension ObjectQuery {
         of value: (M.Fields) -> QueryExpression<T>
     ) throws -> [T] {
         var all: [T] = []
-        try forEachFound(of: value) { found in all.append(try found.next()) }
+        try forEachFound(of: value) { count in
+            all.reserveCapacity(count)
+        } body: { found in
+            all.append(try found.next())
+        }
         return all
     }
 
@@ -174,7 +178,9 @@ extension ObjectQuery {
     ) throws -> [(A, B)] {
         // Not the form for any number, whose loop the compiler does not write out for the types.
         var all: [(A, B)] = []
-        try forEachFound(of: first, second) { found in
+        try forEachFound(of: first, second) { count in
+            all.reserveCapacity(count)
+        } body: { found in
             all.append((try found.next(), try found.next()))
         }
         return all
@@ -189,27 +195,32 @@ extension ObjectQuery {
         of value: repeat (M.Fields) -> QueryExpression<each T>
     ) throws -> [(repeat each T)] {
         var all: [(repeat each T)] = []
-        try forEachFound(of: repeat each value) { found in
+        try forEachFound(of: repeat each value) { count in
+            all.reserveCapacity(count)
+        } body: { found in
             all.append((repeat try found.next() as each T))
         }
         return all
     }
 
-    /// Calls `body` with the values of each object, in the order of the query.
+    /// Calls `body` with the values of each object, in the order of the query; before that
+    /// `prepare` with about their number, where it is known.
     @usableFromInline
     func forEachFound<each T: StoredValue>(
-        of value: repeat (M.Fields) -> QueryExpression<each T>,
+        of value: repeat (M.Fields) -> QueryExpression<each T>, prepare: (Int) -> Void,
         body: (inout FoundValues) throws -> Void
     ) throws {
         var nodes: [QueryNode] = []
         for value in repeat each value { nodes.append(value(M.fields).node) }
-        try forEachFound(nodes, body)
+        try forEachFound(nodes, prepare, body)
     }
 
     private func forEachFound(
-        _ nodes: [QueryNode], _ body: (inout FoundValues) throws -> Void
+        _ nodes: [QueryNode], _ prepare: (Int) -> Void = { _ in },
+        _ body: (inout FoundValues) throws -> Void
     ) throws {
         try read { run in
+            if let count = run.expectedCount { prepare(count) }
             try run.forEachOfPage(reading: nodes) { id, values in
                 var found = FoundValues(id: id, values: values, entity: M._$name)
                 try body(&found)

@@ -1,6 +1,15 @@
 extension QueryRun {
     // MARK: Counting
 
+    /// The number of objects of the page, about, to reserve room for them; nil where more than
+    /// the number of records would have to be read.
+    package var expectedCount: Int? {
+        guard state.isOfLastCommit, query.condition == .everything, query.after == nil,
+            let count = try? state.reader.recordCount(ofEntity: query.entity)
+        else { return nil }
+        return max(min(count, query.end) - query.offset, 0)
+    }
+
     /// Returns the number of objects in the page.
     package func count() throws -> Int {
         let most = query.end

@@ -144,6 +144,27 @@ import Testing
         #expect(undoManager.canUndo)
     }
 
+    @Test("Service 8 a redo leaves an object alone that another context has taken over")
+    func takenOver() throws {
+        let second = Article(title: "second")
+        undoManager.perform {
+            context.insert(second)
+            article.title = "b"
+        }
+        undoManager.undo()
+        let other = store.context()
+        other.insert(second)
+        second.title = "of the other"
+        undoManager.redo()
+        #expect(article.title == "b")
+        #expect(second.context === other)
+        #expect(second.title == "of the other")
+        try context.save()
+        try other.save()
+        let titles = try store.fetch(Article.self).sorted(by: \.title).all().map(\.title)
+        #expect(titles == ["b", "of the other"])
+    }
+
     @Test("Service 8 an edit outside belongs to the step before it, and ends what could be redone")
     func editsOutside() {
         undoManager.perform { article.title = "b" }

@@ -24,6 +24,16 @@ enum PackageQuestion: String, CaseIterable {
         }
     }
 
+    /// True when it concerns all packages, and false when an index leads to those that it finds.
+    var readsAll: Bool {
+        switch self {
+        case .contains, .manyDependents, .mostNeeded, .mostDepended: true
+        case .name, .prefix, .dependents, .twoHops, .threeHops, .twoHopsFromHub, .largest,
+            .largestByName, .huge:
+            false
+        }
+    }
+
     var description: String {
         switch self {
         case .name: "the package with a name"

@@ -76,9 +76,12 @@ final class TestedMembers {
     @exclusivity(unchecked) var results = IDTable<Bool>()
     @exclusivity(unchecked) private(set) var values = IDTable<Value>()
 
-    /// Remembers a value, of at most as many members as a query keeps rows of.
+    /// The number of members whose values are remembered: about 100 MB at most.
+    private static let keptValueCount = 1_000_000
+
+    /// Remembers a value, for the next ways to the member.
     func remember(_ value: Value, of id: ObjectID) {
-        if values.count >= QueryState.keptRowCount { values = IDTable() }
+        if values.count >= Self.keptValueCount { values = IDTable() }
         values.set(value, of: id)
     }
 }
