@@ -113,8 +113,9 @@ struct QueryGrowthWorkloads {
         }
         add(snapshots, grown.count, "W11s", grown.count, &measurements)
         let values = try ContinuousClock().measure {
-            for (title, rating) in try grown.store.fetch(Article.self)
-                .values(of: \.title, \.rating) where !title.isEmpty { ratings[2] += rating }
+            let articles = grown.store.fetch(Article.self)
+            for (title, rating) in try articles.values(of: \.title, \.rating)
+            where !title.isEmpty { ratings[2] += rating }
         }
         add(values, grown.count, "W11v", grown.count, &measurements)
         guard ratings[0] > 0, ratings.allSatisfy({ $0 == ratings[0] }) else {
