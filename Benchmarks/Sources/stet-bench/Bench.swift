@@ -61,7 +61,8 @@ enum Bench {
 
     private static func notes(_ options: Options) -> String {
         let workloads = options.groups.contains(.peers) ? options.workloads : []
-        let questions = options.groups.contains(.packages) ? PackageQuestion.allCases : []
+        let asks = options.groups.contains(.packages) || options.groups.contains(.archives)
+        let questions = asks ? PackageQuestion.allCases : []
         let searches = options.groups.contains(.words) ? WordSearch.allCases : []
         let parts = options.groups.contains(.substrings) ? SubstringSearch.allCases : []
         let named =
@@ -202,10 +203,11 @@ enum Bench {
             for round in rounds(options, "Growth of queries") {
                 try queries.run(round: round, &measurements)
             }
+            try queries.reopen(options, &measurements)
             queries.close()
         }
         if options.groups.contains(.archives) {
-            let workloads = try PackageGrowthWorkloads(options, directory: directory)
+            var workloads = try PackageGrowthWorkloads(options, directory: directory)
             for _ in rounds(options, "Archives") { try workloads.run(&measurements) }
             workloads.close()
         }

@@ -80,11 +80,15 @@ struct QueryGrowthWorkloads {
             }
             guard count > 0 else { throw Failure("no article has the text") }
             add(searched, grown.count, "W5", grown.count, &measurements)
-            try runFetches(grown, &measurements)
             try runPoints(grown, round, &measurements)
             try runSaves(grown, &measurements)
         }
-        for index in stores.indices { try reopen(index, &measurements) }
+        // After the rest, whose memory and caches they would change.
+        for grown in stores { try runFetches(grown, &measurements) }
+        addGrowth(&measurements)
+    }
+
+    private func addGrowth(_ measurements: inout Measurements) {
         // From 100,000 objects on: those of a smaller store are in the caches of the processor.
         let first = stores.firstIndex { $0.count >= 100_000 } ?? 0
         for (work, times) in times {
@@ -123,18 +127,25 @@ struct QueryGrowthWorkloads {
         }
     }
 
-    /// Closes a store, opens it again and reads an object.
-    private mutating func reopen(_ index: Int, _ measurements: inout Measurements) throws {
-        let grown = stores[index]
-        let id = grown.articles[0]
-        grown.store.close()
-        var article: Article?
-        let opened = try ContinuousClock().measure {
-            stores[index].store = try Store.open(grown.path)
-            article = try stores[index].store.context().object(Article.self, id: id)
+    /// Closes each store, opens it again and reads an object, several times; after the last round.
+    mutating func reopen(_ options: Options, _ measurements: inout Measurements) throws {
+        for _ in 0..<options.roundCount {
+            times = [:]
+            for index in stores.indices {
+                let id = stores[index].articles[0]
+                var opened = Duration.zero
+                for _ in 0..<options.openCount {
+                    stores[index].store.close()
+                    let start = ContinuousClock.now
+                    stores[index].store = try Store.open(stores[index].path)
+                    let article = try stores[index].store.context().object(Article.self, id: id)
+                    opened += start.duration(to: .now)
+                    try expectEqual(article?.id, id, "the article after opening")
+                }
+                add(opened, options.openCount, "W12", stores[index].count, &measurements)
+            }
+            addGrowth(&measurements)
         }
-        try expectEqual(article?.id, id, "the article after opening")
-        add(opened, 1, "W12", grown.count, &measurements)
     }
 
     private mutating func runPoints(

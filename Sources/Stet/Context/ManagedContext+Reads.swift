@@ -21,7 +21,7 @@ extension ManagedContext {
         // element.
         var found: [AnyObject] = []
         try core.reading { reader in
-            let count = try reader.recordCount(ofEntity: table.entity)
+            let count = try reader.reservableCount(ofEntity: table.entity)
             let mayBeAlive = table.liveCount > 0
             found.reserveCapacity(count)
             table.reserve(count)

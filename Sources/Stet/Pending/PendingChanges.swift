@@ -295,7 +295,7 @@ final class PendingChanges {
         return released
     }
 
-    /// Notes that an object shows values of an earlier revision than others have changed it in.
+    /// Notes that an object shows values older than a change that others have made.
     private func rebase(_ object: some Model, _ present: Revision, onto known: Revision) {
         guard present > known else { return }
         object._$setRevision(known)

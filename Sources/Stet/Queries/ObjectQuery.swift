@@ -293,14 +293,14 @@ extension ObjectQuery {
         return snapshots
     }
 
-    /// Calls `body` with each object; before that `prepare` with about their number, where it is
-    /// known.
+    /// Calls `body` with each object; before that `prepare` with the number of objects to reserve
+    /// memory for, where it is known.
     @usableFromInline
     func forEachBody(
         _ prepare: (Int) -> Void, _ body: (ObjectID, UnsafeRawBufferPointer) throws -> Void
     ) throws {
         try read { run in
-            if let count = run.expectedCount { prepare(count) }
+            if let count = run.reservableCount { prepare(count) }
             try run.forEachRowOfPage { row in
                 try body(row.id, row.body)
                 return true

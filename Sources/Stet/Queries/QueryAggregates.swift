@@ -204,7 +204,7 @@ extension ObjectQuery {
     }
 
     /// Calls `body` with the values of each object, in the order of the query; before that
-    /// `prepare` with about their number, where it is known.
+    /// `prepare` with the number of objects to reserve memory for, where it is known.
     @usableFromInline
     func forEachFound<each T: StoredValue>(
         of value: repeat (M.Fields) -> QueryExpression<each T>, prepare: (Int) -> Void,
@@ -220,7 +220,7 @@ extension ObjectQuery {
         _ body: (inout FoundValues) throws -> Void
     ) throws {
         try read { run in
-            if let count = run.expectedCount { prepare(count) }
+            if let count = run.reservableCount { prepare(count) }
             try run.forEachOfPage(reading: nodes) { id, values in
                 var found = FoundValues(id: id, values: values, entity: M._$name)
                 try body(&found)

@@ -34,7 +34,7 @@ extension String {
     /// does.
     @inlinable
     init(stored bytes: UnsafeRawBufferPointer) {
-        guard bytes.isASCII else {
+        guard !bytes.isEmpty, bytes.isASCII else {
             self.init(decoding: bytes, as: UTF8.self)
             return
         }

@@ -1,11 +1,11 @@
 extension QueryRun {
     // MARK: Counting
 
-    /// The number of objects of the page, about, to reserve room for them; nil where more than
-    /// the number of records would have to be read.
-    package var expectedCount: Int? {
+    /// The number of objects of the page to reserve memory for; nil where more than the number of
+    /// records would have to be read.
+    package var reservableCount: Int? {
         guard state.isOfLastCommit, query.condition == .everything, query.after == nil,
-            let count = try? state.reader.recordCount(ofEntity: query.entity)
+            let count = try? state.reader.reservableCount(ofEntity: query.entity)
         else { return nil }
         return max(min(count, query.end) - query.offset, 0)
     }

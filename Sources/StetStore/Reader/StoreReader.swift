@@ -16,9 +16,7 @@ package struct StoreReader: ~Copyable {
     package borrowing func shared() -> StoreReader { StoreReader(transaction, file) }
 
     /// Returns the last commit.
-    package func head() throws -> Head {
-        try Head.read(in: transaction)
-    }
+    package func head() throws -> Head { try Head.read(in: transaction) }
 
     // MARK: Records
 
@@ -84,9 +82,7 @@ package struct StoreReader: ~Copyable {
     ) throws -> Result? {
         let earlier = try earlierState(header, stored, entity, id, revision)
         guard let state = earlier.state else { return nil }
-        return try state.withUnsafeBytes {
-            try body(Record(revision: earlier.revision, body: $0))
-        }
+        return try state.withUnsafeBytes { try body(Record(revision: earlier.revision, body: $0)) }
     }
 
     /// Walks the object's chain of changes back from its current state to `revision`.
@@ -134,8 +130,17 @@ package struct StoreReader: ~Copyable {
     }
 
     /// Returns the number of records of an entity, including those of deleted objects.
+    ///
+    /// A damaged number may be wrong, but calculating with it never overflows.
     package func recordCount(ofEntity entity: EntityNumber) throws -> Int {
-        try transaction.count(of: file.projection.records[entity])
+        min(max(try transaction.count(of: file.projection.records[entity]), 0), 1 << 48)
+    }
+
+    /// Returns the number of objects to reserve memory for before those of an entity are read.
+    ///
+    /// It has a bound, because the number of records may be damaged, and includes deleted objects.
+    package func reservableCount(ofEntity entity: EntityNumber) throws -> Int {
+        min(try recordCount(ofEntity: entity), 1 << 18)
     }
 
     /// Calls `body` for every object of an entity that exists at a revision, in ascending order of

@@ -84,11 +84,11 @@ struct PackageList {
         return counts
     }
 
-    /// Returns the name of a package that about so many others need.
-    func name(neededBy count: Int) -> String {
+    /// Returns the names of the packages whose number of dependents is closest to one.
+    func names(neededBy count: Int, limit: Int) -> [String] {
         let counts = dependentCounts
-        let closest = packages.indices.min { abs(counts[$0] - count) < abs(counts[$1] - count) }
-        return closest.map { packages[$0].name } ?? ""
+        return packages.indices.sorted { abs(counts[$0] - count) < abs(counts[$1] - count) }
+            .prefix(limit).map { packages[$0].name }
     }
 }
 

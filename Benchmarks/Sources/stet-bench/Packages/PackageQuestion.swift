@@ -63,10 +63,30 @@ struct PackageTerms {
     let section: String
 
     init(_ list: PackageList) {
-        needed = list.name(neededBy: 100)
-        hub = list.name(neededBy: 5_000)
-        name = list.packages[list.packages.count / 2].name
+        self.init(
+            list, list.packages[list.packages.count / 2],
+            needed: list.names(neededBy: 100, limit: 1)[0],
+            hub: list.names(neededBy: 5_000, limit: 1)[0])
+    }
+
+    private init(
+        _ list: PackageList, _ package: ListedPackage, needed: String, hub: String
+    ) {
+        self.needed = needed
+        self.hub = hub
+        name = package.name
         prefix = String(name.prefix(5))
-        section = list.sections[list.packages[list.packages.count / 2].section]
+        section = list.sections[package.section]
+    }
+
+    /// Returns the texts of several turns, about packages from all parts of the archive.
+    static func turns(_ count: Int, _ list: PackageList) -> [PackageTerms] {
+        let needed = list.names(neededBy: 100, limit: count)
+        let hubs = list.names(neededBy: 5_000, limit: 10)
+        return (0..<count).map { turn in
+            PackageTerms(
+                list, list.packages[turn * (list.packages.count / count)], needed: needed[turn],
+                hub: hubs[turn % hubs.count])
+        }
     }
 }

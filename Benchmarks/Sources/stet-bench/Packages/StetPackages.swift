@@ -29,7 +29,7 @@ import Stet
 /// The packages of an archive in a store, and the questions about them.
 struct StetPackages {
     let store: Store
-    let terms: PackageTerms
+    var terms: PackageTerms
 
     init(_ list: PackageList, _ terms: PackageTerms, path: String) throws {
         store = try Store.open(at: path, for: Package.self, Section.self)

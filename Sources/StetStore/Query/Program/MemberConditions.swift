@@ -76,12 +76,16 @@ final class TestedMembers {
     @exclusivity(unchecked) var results = IDTable<Bool>()
     @exclusivity(unchecked) private(set) var values = IDTable<Value>()
 
-    /// The number of members whose values are remembered: about 100 MB at most.
-    private static let keptValueCount = 1_000_000
+    /// The bytes that are left for values: an entry takes up to 96 in the table.
+    @exclusivity(unchecked) private var room = 100 << 20
 
-    /// Remembers a value, for the next ways to the member.
+    /// Remembers a value for the next ways to the member, unless too much is remembered already.
     func remember(_ value: Value, of id: ObjectID) {
-        if values.count >= Self.keptValueCount { values = IDTable() }
+        var byteCount = 96
+        if case .string(let text) = value { byteCount += text.utf8.count }
+        if case .data(let data) = value { byteCount += data.count }
+        if byteCount > room { return }
+        room -= byteCount
         values.set(value, of: id)
     }
 }
