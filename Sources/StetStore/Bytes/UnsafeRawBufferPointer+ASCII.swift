@@ -28,18 +28,3 @@ extension UnsafeRawBufferPointer {
         return place
     }
 }
-
-extension String {
-    /// Creates a string from the UTF-8 of a value; other bytes are replaced as `String(decoding:)`
-    /// does.
-    @inlinable
-    init(stored bytes: UnsafeRawBufferPointer) {
-        guard !bytes.isEmpty, bytes.isASCII else {
-            self.init(decoding: bytes, as: UTF8.self)
-            return
-        }
-        // Valid as it is: the standard library need not look at it again.
-        let text = bytes.assumingMemoryBound(to: UInt8.self)
-        self.init(copying: UTF8Span(unchecked: text.span, isKnownASCII: true))
-    }
-}

@@ -104,7 +104,7 @@ extension Value {
         tailBytes bytes: UnsafeRawBufferPointer, type: ValueType
     ) throws(DecodingFailure) {
         switch type {
-        case .string: self = .string(String(stored: bytes))
+        case .string: self = .string(String(decoding: bytes, as: UTF8.self))
         case .data: self = .data(Data(bytes))
         case .uuid where bytes.count == 16: self = .uuid(ObjectID(bytes: bytes).uuid)
         case .reference where bytes.count == 16: self = .reference(ObjectID(bytes: bytes))

@@ -196,7 +196,7 @@ public struct RecordReader {
     /// Returns the string in a slot.
     @inlinable
     public mutating func string(slot: Slot) -> String {
-        String(stored: bytes(slot: slot))
+        String(decoding: bytes(slot: slot), as: UTF8.self)
     }
 
     /// Returns the id in a slot.
