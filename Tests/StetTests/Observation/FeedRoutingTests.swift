@@ -6,7 +6,7 @@ import Testing
 /// The cost of a commit for observers that it does not concern, in wakes and decoded changes.
 ///
 /// An observer that ends with an error never waits again, which the limit makes a failure.
-@Suite(.timeLimit(.minutes(2))) struct FeedRoutingTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedRoutingTests {
     private typealias Article = Ledger.Article
     private typealias Notebook = Ledger.Notebook
     private typealias Tag = Ledger.Tag

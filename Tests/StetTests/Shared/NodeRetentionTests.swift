@@ -71,7 +71,7 @@ struct NodeRetentionTests {
         try expectClean([anew])
     }
 
-    @Test(.timeLimit(.minutes(1))) func aNodeThatWasKilledWhileItTrimmedGoesOn() async throws {
+    @Test(.timeLimit(.minutes(10))) func aNodeThatWasKilledWhileItTrimmedGoesOn() async throws {
         let one = try nodes.open("one")
         for number in 1...3 { try one.saveNotebook("\(number)") }
         one.close()
@@ -131,7 +131,7 @@ struct NodeRetentionTests {
         #expect(unknown?.cause.code == .historyTrimmed)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aNodeTrimsAsItsRetentionSays() async throws {
+    @Test(.timeLimit(.minutes(10))) func aNodeTrimsAsItsRetentionSays() async throws {
         let one = try nodes.open("one")
         for number in 1...5 { try one.saveNotebook("\(number)") }
         let keeper = try nodes.open("keeper", retention: .count(2))
