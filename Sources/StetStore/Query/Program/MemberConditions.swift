@@ -41,7 +41,8 @@ struct MemberConditions: TestedList {
             tested?.results.set(isMet, of: id)
             var found = Value.null
             if isMet, let value {
-                found = try valued?.values[id] ?? value.value(&frame)
+                if let known = valued?.values[id] { return try body(true, known) }
+                found = try value.value(&frame)
                 valued?.remember(found, of: id)
             }
             return try body(isMet, found)
