@@ -8,7 +8,8 @@ import Glibc
 /// copyable, so that it cannot leave the closure unnoticed.
 package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
-    package let environment: Environment
+    /// Retained by whoever runs the transaction.
+    package unowned(unsafe) let environment: Environment
 
     init(handle: OpaquePointer, environment: Environment) {
         self.handle = handle

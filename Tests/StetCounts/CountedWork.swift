@@ -85,10 +85,11 @@ enum CountedWork: String, CaseIterable {
         var sum = 0
         switch self {
         case .readByID:
-            var reader = store.context()
-            for number in 0..<count {
-                if number.isMultiple(of: ids.count) { reader = store.context() }
-                sum += try reader.object(Article.self, id: ids[number % ids.count])?.rating ?? 0
+            sum = try store.read { context in
+                try (0..<count).reduce(0) { sum, number in
+                    let id = ids[number % ids.count]
+                    return sum + (try context.object(Article.self, id: id)?.rating ?? 0)
+                }
             }
         case .readInNewContext:
             for number in 0..<count {

@@ -57,23 +57,26 @@ final class StetPeer: Peer {
     }
 
     func read(inOneScope: Bool) throws -> Totals {
-        var totals = Totals()
         if inOneScope {
-            let context = store.context()
-            for id in ids { totals.addAll(try context.object(Article.self, id: id)) }
-        } else {
-            for id in ids { totals.addAll(try store.context().object(Article.self, id: id)) }
+            return try store.read { context in
+                try ids.reduce(into: Totals()) {
+                    $0.addAll(try context.object(Article.self, id: $1))
+                }
+            }
         }
-        return totals
+        return try ids.reduce(into: Totals()) {
+            $0.addAll(try store.context().object(Article.self, id: $1))
+        }
     }
 
     func walk() throws -> Totals {
-        let context = store.context()
-        var totals = Totals()
-        for notebook in try context.fetch(Notebook.self).all() {
-            for article in notebook.articles { totals.add(title: article.title) }
+        try store.read { context in
+            var totals = Totals()
+            for notebook in try context.fetch(Notebook.self).all() {
+                for article in notebook.articles { totals.add(title: article.title) }
+            }
+            return totals
         }
-        return totals
     }
 
     func sorted(_ notebooks: Range<Int>) throws -> TitlesInOrder {
@@ -113,13 +116,15 @@ final class StetPeer: Peer {
     }
 
     func update(_ positions: [Int], to range: Range<Int>) throws {
-        let context = store.context(author: Self.author)
-        for (position, sample) in zip(positions, samples.values[range]) {
-            let article = try article(at: position, in: context)
-            article.title = sample.title
-            article.rating = sample.rating
+        let ids = positions.map { inserted[$0] }
+        let samples = samples.values[range]
+        try store.edit(author: Self.author) { context in
+            for (id, sample) in zip(ids, samples) {
+                let article = try context.article(id)
+                article.title = sample.title
+                article.rating = sample.rating
+            }
         }
-        try context.save()
     }
 
     func undo() throws {
@@ -129,16 +134,10 @@ final class StetPeer: Peer {
     }
 
     func delete(_ positions: [Int]) throws {
-        let context = store.context()
-        for position in positions { context.delete(try article(at: position, in: context)) }
-        try context.save()
-    }
-
-    private func article(at position: Int, in context: ManagedContext) throws -> Article {
-        guard let article = try context.object(Article.self, id: inserted[position]) else {
-            throw Failure("an article is missing")
+        let ids = positions.map { inserted[$0] }
+        try store.edit { context in
+            for id in ids { context.delete(try context.article(id)) }
         }
-        return article
     }
 
     func openAndRead() throws -> (Duration, Totals) {
@@ -181,5 +180,14 @@ extension Range<Int> {
         (0..<count).map { index in
             lowerBound + self.count * index / count..<lowerBound + self.count * (index + 1) / count
         }
+    }
+}
+
+extension ManagedContext {
+    fileprivate func article(_ id: ObjectID) throws -> Article {
+        guard let article = try object(Article.self, id: id) else {
+            throw Failure("an article is missing")
+        }
+        return article
     }
 }

@@ -44,10 +44,8 @@ final class ContextCore {
     private(set) var isSaving = false
     /// The number of `edit` calls that are running.
     private(set) var editDepth = 0
-    /// True in the closure of `Store.edit`, which saves after it has returned.
-    private(set) var isOfStoreEdit = false
-    /// True in the closure of `Store.read`, which shows one revision and saves nothing.
-    private(set) var isOfStoreRead = false
+    /// The call of the store in whose closure the context is; nil outside of any.
+    private(set) var storeCall: StoreCall?
     /// The count of changes to what is pending; nil until they are observed.
     @exclusivity(unchecked) private(set) var pendingSignal: ChangeSignal?
     /// The commits that the context has made; created by the first save or feed.
@@ -55,7 +53,7 @@ final class ContextCore {
     /// The objects that the last fetch with `prefetch` has read ahead, retained so that they stay
     /// alive.
     private var prefetched: [AnyObject] = []
-    /// The read that accessors share at the moment.
+    /// The read that all reads share at the moment.
     @exclusivity(unchecked) var sharedRead: SharedRead?
     /// The undo history of what is pending, once it was used.
     var editHistory: EditHistory?
@@ -238,16 +236,10 @@ final class ContextCore {
             unless: editDepth == 0,
             "save(_:) inside edit(_:_:): the edit saves when its closure has returned")
         trap(
-            unless: !isOfStoreEdit,
+            unless: storeCall != .edit,
             "save(_:) inside Store.edit or Subscription.run, which save when the closure returns")
-        checkNotReading("save(_:)")
+        storeCall.checkNotReading("save(_:)")
         checkNotSaving("save(_:)")
-    }
-
-    /// Traps in the closure of `Store.read`.
-    func checkNotReading(_ call: StaticString) {
-        trap(
-            unless: !isOfStoreRead, "\(call) inside Store.read: edit in Store.edit, which saves")
     }
 
     /// Runs users' code inside a save.
@@ -264,28 +256,19 @@ final class ContextCore {
         return try body()
     }
 
-    /// Runs the closure of `Store.edit`, during which the context counts as one that is saved after
-    /// it.
-    func inStoreEdit<Result>(_ body: () throws -> Result) rethrows -> Result {
-        isOfStoreEdit = true
-        defer { isOfStoreEdit = false }
-        return try body()
+    /// Runs the closure of a call of the store, whose reads share one transaction.
+    func inClosure<Result>(of call: StoreCall, _ body: () throws -> Result) rethrows -> Result {
+        storeCall = call
+        defer { storeCall = nil }
+        return try sharingReads(body)
     }
 
-    /// Runs the closure of `Store.read`.
-    func inStoreRead<Result>(_ body: () throws -> Result) rethrows -> Result {
-        isOfStoreRead = true
-        defer { isOfStoreRead = false }
-        return try body()
-    }
-
-    /// Runs the handler of a subscription, and marks the context as `inStoreEdit` does for a
-    /// closure.
-    nonisolated(nonsending) func inStoreEdit<Result>(
+    /// Runs the handler of a subscription, which edits as the closure of `Store.edit` does.
+    nonisolated(nonsending) func inHandler<Result>(
         _ body: nonisolated(nonsending) () async throws -> Result
     ) async rethrows -> Result {
-        isOfStoreEdit = true
-        defer { isOfStoreEdit = false }
+        storeCall = .edit
+        defer { storeCall = nil }
         return try await body()
     }
 
@@ -335,18 +318,6 @@ final class ContextCore {
 
     // MARK: Reading
 
-    /// Reads the store to make objects, which evaluates the default values of their properties.
-    func reading<Result>(
-        _ body: (borrowing StoreReader) throws -> Result
-    ) throws -> Result {
-        hooks.readDepth += 1
-        defer {
-            hooks.readDepth -= 1
-            if !hooks.fetched.isEmpty { hookCalls.callDidFetch() }
-        }
-        return try SharedRead.read(self, body)
-    }
-
     /// Returns the object with an id for the accessor of a reference; never throws.
     ///
     /// A read that fails returns nil and puts the context into its failed state.
@@ -361,6 +332,8 @@ final class ContextCore {
     func move(to revision: Revision) {
         self.revision = revision
         madeState?.move(to: revision)
+        // The read may show a commit before the revision.
+        sharedRead?.end()
         prefetched = []
         pendingSignal?.note()
     }
@@ -371,7 +344,7 @@ final class ContextCore {
         let isStored = object(ObjectKey(end.owner, owner)).map { !$0._$isNew } ?? true
         let last =
             isStored
-            ? try SharedRead.read(self) { try state.lastPosition(of: owner, at: end, $0) }
+            ? try read { try state.lastPosition(of: owner, at: end, $0) }
             : state.lastChangedPosition(of: owner, at: end)
         return .between(last, nil) ?? last ?? .first
     }

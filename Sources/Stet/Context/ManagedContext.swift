@@ -174,7 +174,7 @@ public final class ManagedContext {
             unless: core.editDepth == 0,
             "refresh() inside edit(_:_:): what the edit began with would be gone")
         trap(
-            unless: !core.isOfStoreRead,
+            unless: core.storeCall != .read,
             "refresh() inside Store.read, which shows one revision: call Store.read again")
         try core.saves.finishInFlight()
         if let unknown = core.failure as? UnknownOutcomeError {

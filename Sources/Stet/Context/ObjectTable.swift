@@ -78,7 +78,8 @@ public final class _ObjectTable {
     @usableFromInline
     func forget(_ id: ObjectID, _ pendingIndex: Int32) {
         map.remove(id)
-        if pendingIndex >= 0 || core.isOnItsOwn { core.objectDied(pendingIndex: pendingIndex) }
+        let isOnItsOwn = Unmanaged.passUnretained(core)._withUnsafeGuaranteedRef(\.isOnItsOwn)
+        if pendingIndex >= 0 || isOnItsOwn { core.objectDied(pendingIndex: pendingIndex) }
     }
 
     /// Removes an object that has left the context.

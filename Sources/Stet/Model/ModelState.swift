@@ -130,7 +130,11 @@ public struct _ModelState: ~Copyable {
     }
 
     deinit {
-        table?.forget(id, pendingIndex)
+        if let address = tableWord.address {
+            // The context retains the table; a retain here would be one for each object.
+            Unmanaged<_ObjectTable>.fromOpaque(address)
+                ._withUnsafeGuaranteedRef { $0.forget(id, pendingIndex) }
+        }
         // Releases a chain of objects without recursion, which could overflow the stack.
         if attached != nil { releaseAttachment() }
     }

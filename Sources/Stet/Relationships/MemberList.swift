@@ -23,7 +23,7 @@ struct MemberList {
     }
 
     private func places() throws -> [MemberPlace] {
-        let members = try SharedRead.read(core) { try state.members(of: owner.id, at: end, $0) }
+        let members = try core.read { try state.members(of: owner.id, at: end, $0) }
         guard end.isReference, core.isBehind else { return members }
         // An overtaken object with pending changes still shows its earlier owner.
         return members.filter { member in
@@ -36,7 +36,7 @@ struct MemberList {
         core.resolving(0) {
             core.isBehind
                 ? try places().count
-                : try SharedRead.read(core) {
+                : try core.read {
                     try state.memberCount(of: owner.id, at: end, $0)
                 }
         }
@@ -186,7 +186,7 @@ extension ContextCore {
     func membershipBelow(of key: LinkKey) throws -> Membership {
         if let link = pending.links[key] { return link.below }
         if let sent = saves.inFlight?.sent?.links[key] { return sent.now }
-        return try SharedRead.read(self) { try $0.link(key, asOf: revision).membership }
+        return try read { try $0.link(key, asOf: revision).membership }
     }
 
     /// Returns whether an object's reference may refer to another object; notes a violation if not.

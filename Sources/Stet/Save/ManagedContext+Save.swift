@@ -95,7 +95,7 @@ extension ManagedContext {
     /// - Throws: the error of `body`, and the errors of `save(_:)`.
     @discardableResult
     public func edit(_ label: String? = nil, _ body: () throws -> Void) throws -> Commit? {
-        core.checkNotReading("edit(_:_:)")
+        core.storeCall.checkNotReading("edit(_:_:)")
         core.checkNotSaving("edit(_:_:)")
         try core.saves.finishInFlight()
         try core.checkUsable()
@@ -111,7 +111,7 @@ extension ManagedContext {
             throw error
         }
         // Only the outermost edit saves; `Store.edit` saves after its closure.
-        guard core.editDepth == 0, !core.isOfStoreEdit else { return nil }
+        guard core.editDepth == 0, core.storeCall != .edit else { return nil }
         return try core.saves.save(label ?? self.label, nil, start: beginning)
     }
 

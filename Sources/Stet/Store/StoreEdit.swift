@@ -89,7 +89,7 @@ struct StoreEdit {
         let context = store.context(author: author, scope: scope)
         context.label = label
         if retry < retries { context.core.saves.isRepeated = Self.overtaking(context) }
-        let value = try context.core.inStoreEdit { try body(context) }
+        let value = try context.core.inClosure(of: .edit) { try body(context) }
         return Attempt(
             context: context, value: value, edited: context.core.pending.objects.map(\.object))
     }
@@ -123,6 +123,7 @@ extension Store {
     /// it captures. It may run several times, so it must do nothing but edit; saving in it traps.
     /// An edit that is retried comes before edits of this process that have not begun, so that it
     /// completes even when many compete for the same object.
+    /// As in `read(asOf:deadline:_:)`, the reads of the closure share one read transaction.
     ///
     /// - Parameters:
     ///   - label: the name of the commit, at most 1,024 bytes; the closure can set another one

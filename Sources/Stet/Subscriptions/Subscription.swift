@@ -86,7 +86,7 @@ public struct Subscription<Element: Sendable>: Sendable {
                 context.core.saves.isRepeated = StoreEdit.overtaking(context)
             }
             context.core.configure { $0.subscription = item.update }
-            try await context.core.inStoreEdit { try await handler(item.element, context) }
+            try await context.core.inHandler { try await handler(item.element, context) }
             do {
                 if try await context.save(name) == nil {
                     try await store.file.subscriptions.update(item.update)

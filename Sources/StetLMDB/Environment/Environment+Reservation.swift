@@ -12,9 +12,10 @@ extension Environment {
     private func reserved(
         _ body: (inout OpaquePointer?) throws(LMDBError) -> Void
     ) throws(LMDBError) {
+        endKeptReads()
         let thread = pthread_self()
         let handle: Swift.Result<OpaquePointer, LMDBError> = state.wait { state in
-            if state.openTransactions.contains(where: { $0.thread == thread }) {
+            if state.openTransactions.areOpen(on: thread) {
                 // The thread would wait for its own transaction.
                 return .failure(LMDBError(.begin, code: MDB_MAP_RESIZED, path: path))
             }
@@ -122,11 +123,11 @@ extension Environment {
 
     /// Waits while the thread whose commit has failed reopens the file.
     func waitForReopening(after count: Int) throws(LMDBError) {
+        endKeptReads()
         let thread = pthread_self()
         let code: Int32 = state.wait { state in
             if state.reopeningCount != count || state.failure != nil || state.isClosed { return 0 }
-            let isInside = state.openTransactions.contains { $0.thread == thread }
-            return isInside ? MDB_PANIC : nil
+            return state.openTransactions.areOpen(on: thread) ? MDB_PANIC : nil
         }
         try check(code, .begin, path)
     }

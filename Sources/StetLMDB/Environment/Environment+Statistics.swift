@@ -106,7 +106,7 @@ extension Environment {
             })
         return state.withLock { state in
             // A read that began earlier sees no later commit, so both lists have the same order.
-            var begun = state.openTransactions.filter(\.isRead).map(\.begun).sorted()[...]
+            var begun = state.openTransactions.beginningsOfReads.sorted()[...]
             var sightings: [Reader.Identity: Duration] = [:]
             let readers = found.map { identity in
                 let since: Duration

@@ -60,19 +60,11 @@ package final class Environment: Sendable {
         var slotCount: Int { readerCount + (durability.hasLog ? 2 : 0) }
     }
 
-    /// A transaction that is open in this process.
-    struct OpenTransaction {
-        let thread: pthread_t
-        let isRead: Bool
-        /// The time of its beginning, by the clock of the configuration.
-        let begun: Duration
-    }
-
     struct State: @unchecked Sendable {  // reached only under its monitor
         /// LMDB's handle; nil when the file is closed, or could not be reopened after a failure.
         var handle: OpaquePointer?
         var locks: FileLocks
-        var openTransactions: [OpenTransaction] = []
+        var openTransactions = OpenTransactions()
         /// The unused reads that are kept for reuse; each holds a slot of the reader table.
         var idleReads: [OpaquePointer] = []
         var isClosed = false
@@ -155,12 +147,10 @@ package final class Environment: Sendable {
             state.isClosed = true
             let handle = Self.takeHandle(&state)
             let leaves =
-                state.handle != nil && !state.isReserved
-                && state.openTransactions.allSatisfy(\.isRead)
+                state.handle != nil && !state.isReserved && state.openTransactions.hasOnlyReads
             if leaves {
                 // The reads may end meanwhile, but the file must stay open until the log is left.
-                state.openTransactions.append(
-                    OpenTransaction(thread: thread, isRead: false, begun: begun))
+                state.openTransactions.add(on: thread, isRead: false, begun: begun)
             }
             return (handle, leaves)
         }
@@ -229,15 +219,15 @@ package final class Environment: Sendable {
     /// Keeps the file open until `endUse()`, as a transaction does; waits while somebody needs the
     /// file without transactions.
     func beginUse(
-        _ operation: LMDBError.Operation, isRead: Bool = false
+        _ operation: LMDBError.Operation, isRead: Bool = false, keptBy keeper: KeptRead? = nil
     ) throws(LMDBError) -> Use {
         if isForked { throw LMDBError(operation, code: LMDBError.forked, path: path) }
         let thread = pthread_self()
         let begun = configuration.uptime()
         let use: Swift.Result<Use, LMDBError> = state.wait { state in
             handle(of: state, operation, thread)?.map { handle in
-                state.openTransactions.append(
-                    OpenTransaction(thread: thread, isRead: isRead, begun: begun))
+                state.openTransactions.add(
+                    on: thread, isRead: isRead, begun: begun, keptBy: keeper)
                 return Use(
                     handle: handle, idleRead: isRead ? state.idleReads.popLast() : nil,
                     reopeningCount: state.reopeningCount)
@@ -257,14 +247,14 @@ package final class Environment: Sendable {
         }
         if let failure = state.failure { return .failure(failure) }
         // A thread with an open transaction does not wait, because it would wait for itself.
-        if state.isReserved, !state.openTransactions.contains(where: { $0.thread == thread }) {
+        if state.isReserved, !state.openTransactions.areOpen(on: thread) {
             return nil
         }
         return state.handle.map { .success($0) }
     }
 
     /// Ends a use that `beginUse` or a transaction began on this thread; keeps `idle` for reuse.
-    func endUse(keeping idle: OpaquePointer? = nil) {
+    func endUse(keeping idle: OpaquePointer? = nil, keptBy keeper: KeptRead? = nil) {
         let thread = pthread_self()
         let (isKept, isAwaited) = state.withLock { state in
             let isKept =
@@ -276,7 +266,7 @@ package final class Environment: Sendable {
                 mdb_txn_reset(idle)
                 state.idleReads.append(idle)
             }
-            if isKept { Self.removeUse(of: thread, &state) }
+            if isKept { state.openTransactions.remove(on: thread, keptBy: keeper) }
             return (isKept, state.isReserved)
         }
         if isKept {
@@ -285,7 +275,7 @@ package final class Environment: Sendable {
         }
         if let idle { mdb_txn_abort(idle) }
         let handle = state.withLock { state in
-            Self.removeUse(of: thread, &state)
+            state.openTransactions.remove(on: thread, keptBy: keeper)
             if idle != nil, !state.keepsIdleReads {
                 state.lostReadCount += 1
                 if state.lostReadCount == Self.lostReadLimit {
@@ -304,21 +294,15 @@ package final class Environment: Sendable {
         wantsKeeper.load(ordering: .relaxed) && wantsKeeper.exchange(false, ordering: .relaxed)
     }
 
-    private static func removeUse(of thread: pthread_t, _ state: inout State) {
-        if let index = state.openTransactions.lastIndex(where: { $0.thread == thread }) {
-            state.openTransactions.remove(at: index)
-        }
-    }
-
     // MARK: Transactions
 
-    func beginRead() throws(LMDBError) -> OpaquePointer {
+    func beginRead(keptBy keeper: KeptRead? = nil) throws(LMDBError) -> OpaquePointer {
         while true {
-            let use = try beginUse(.begin, isRead: true)
+            let use = try beginUse(.begin, isRead: true, keptBy: keeper)
             var transaction = use.idleRead
             let code = begin(&transaction, use.handle)
             if code == 0, let transaction { return transaction }
-            endUse()
+            endUse(keptBy: keeper)
             try recover(from: LMDBError(.begin, code: code, path: path), use)
         }
     }
@@ -332,6 +316,7 @@ package final class Environment: Sendable {
     }
 
     func beginWrite() throws(LMDBError) -> OpaquePointer {
+        endKeptReads()
         while true {
             try beginWriting()
             let use: Use

@@ -94,9 +94,7 @@ package struct FileReplacement {
     /// Refuses to wait for a read of this thread.
     private func refuseOwnRead() throws(LMDBError) {
         let thread = pthread_self()
-        let isReading = state.withLock { state in
-            state.openTransactions.contains { $0.isRead && $0.thread == thread }
-        }
+        let isReading = state.withLock { $0.openTransactions.areReads(on: thread) }
         guard isReading else { return }
         throw LMDBError(
             .create, code: LMDBError.busy, path: environment.path,
@@ -114,7 +112,7 @@ package struct FileReplacement {
                         LMDBError(.create, code: LMDBError.closed, path: environment.path))
                 }
                 let now = systemUptime()
-                let isFree = !state.openTransactions.contains(where: \.isRead)
+                let isFree = !state.openTransactions.hasReads
                 if !isReserved, !state.isReserved, isFree || now > end - .seconds(1) {
                     state.isReserved = true
                     isReserved = true

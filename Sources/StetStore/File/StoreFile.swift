@@ -114,6 +114,7 @@ package final class StoreFile: Sendable {
     private func endWriting() {
         // A forked child does not have the parent's thread.
         if environment.isForked { return }
+        environment.endKeptReads()
         writer.finish()
         shared?.follower.end()
         feed.end()
@@ -176,7 +177,7 @@ package final class StoreFile: Sendable {
     func forgetTransactions() { checkedTransaction.store(-1, ordering: .relaxed) }
 
     /// Refuses to read a commit of a process with a later schema; checked once per commit.
-    private func checkSchema(_ transaction: borrowing ReadTransaction) throws {
+    func checkSchema(_ transaction: borrowing ReadTransaction) throws {
         let number = transaction.number
         if checkedTransaction.load(ordering: .relaxed) == number { return }
         let head = try Head.read(in: transaction)

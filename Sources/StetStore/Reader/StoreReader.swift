@@ -5,7 +5,8 @@ import StetLMDB
 /// Its buffers are valid until the closure that received it returns.
 package struct StoreReader: ~Copyable {
     let transaction: ReadTransaction
-    package let file: StoreFile
+    /// Retained by whoever reads.
+    package unowned(unsafe) let file: StoreFile
 
     init(_ transaction: borrowing ReadTransaction, _ file: StoreFile) {
         self.transaction = transaction.shared()
@@ -49,10 +50,11 @@ package struct StoreReader: ~Copyable {
     func stored(
         _ entity: EntityNumber, _ id: ObjectID
     ) throws -> (RecordHeader, UnsafeRawBufferPointer)? {
-        guard let value = try file.projection.record(entity, id, in: transaction) else {
-            return nil
+        // Without a retain for each record.
+        let found = try Unmanaged.passUnretained(file)._withUnsafeGuaranteedRef { file in
+            try file.projection.record(entity, id, in: transaction)
         }
-        return try Self.decode(value, id)
+        return try found.map { try Self.decode($0, id) }
     }
 
     @inline(__always)

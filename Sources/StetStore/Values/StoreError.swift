@@ -290,12 +290,12 @@ extension StoreError {
 
     /// Runs `body`, converting the errors of the layers below to this type.
     package static func wrapping<Result>(
-        path: String, _ body: () throws -> Result
+        path: @autoclosure () -> String, _ body: () throws -> Result
     ) throws -> Result {
         do {
             return try body()
         } catch {
-            throw wrapped(error, path: path)
+            throw wrapped(error, path: path())
         }
     }
 

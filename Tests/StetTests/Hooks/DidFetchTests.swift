@@ -81,7 +81,9 @@ import Testing
         var readers: [Int] = []
         let all = try FetchScript.run({ diary in
             readers.append(
-                scratch.store.file.environment.state.withLock { $0.openTransactions.count })
+                scratch.store.file.environment.state.withLock {
+                    $0.openTransactions.beginningsOfReads.count
+                })
             diary.calls.append(diary.next?.title ?? "none")
             _ = try? diary.context?.fetch(Diary.self).all()
         }) { try context.fetch(Diary.self).all() }
