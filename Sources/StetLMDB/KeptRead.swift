@@ -1,26 +1,28 @@
 import CLMDB
 import Glibc
+import Synchronization
 
 /// A read that stays open between uses, so that many small ones cost one transaction.
 ///
 /// It begins with the first use. It does not show one state: it is begun anew when it has been open
-/// for a while, so that it does not keep the pages of old states, and after its thread had to wait
-/// for others, who may wait for the end of all reads.
+/// for a while, so that it does not keep the pages of old states. While it is not in use, anybody
+/// who needs the end of all reads ends it.
 ///
-/// State: belongs to the thread that created it. `handle` is LMDB's open transaction; `useCount`
-/// the number of uses that are running, one inside another.
+/// State: belongs to the thread that created it, on which alone it is kept, except for `idle`: the
+/// open transaction between uses, which whoever exchanges it for nil has to end. `held` is the
+/// transaction during uses, and `useCount` their number, one inside another.
 package final class KeptRead {
     private let environment: Environment
-    private var handle: OpaquePointer?
+    private let thread = pthread_self()
+    private let idle = Atomic<OpaquePointer?>(nil)
+    private var held: OpaquePointer?
     private var useCount = 0
-    /// True when the read must not be used again, but is in use.
+    /// True when the transaction that is in use is not to be kept.
     private var isOutdated = false
     private var begun = Duration.zero
-    private var remainingCount = 0
 
-    /// The longest time for which it is open, and the number of uses after which that is checked.
+    /// The longest time for which it is open, apart from the last use.
     private static let limit = Duration.milliseconds(100)
-    private static let checkedCount = 64
 
     package init(_ environment: Environment) { self.environment = environment }
 
@@ -34,53 +36,55 @@ package final class KeptRead {
     package func use<Result>(
         _ body: (borrowing ReadTransaction) throws -> Result
     ) throws -> Result {
-        if isOutdated || environment.isForked { return try environment.read(body) }
-        let handle = try current()
+        if isOutdated || thread != pthread_self() || environment.isForked {
+            return try environment.read(body)
+        }
+        let handle = try held ?? current()
+        held = handle
         useCount += 1
         var hasThrown = true
-        defer {
-            useCount -= 1
-            if hasThrown || isOutdated { end() }
-        }
+        defer { endUse(isOutdated: hasThrown) }
         let result = try body(ReadTransaction(handle: handle, environment: environment))
         hasThrown = false
         return result
     }
 
+    /// Returns the transaction that is kept, or another one; nobody else can end it.
     private func current() throws(LMDBError) -> OpaquePointer {
-        remainingCount -= 1
-        if remainingCount < 0, useCount == 0 {
-            remainingCount = Self.checkedCount
-            if handle != nil, environment.configuration.uptime() - begun > Self.limit { end() }
+        let now = environment.configuration.uptime()
+        if let handle = idle.exchange(nil, ordering: .sequentiallyConsistent) {
+            if now - begun <= Self.limit { return handle }
+            environment.endUse(keeping: handle, keptBy: self)
         }
-        if let handle { return handle }
         #if STET_FAULTS
             environment.faults.countRead()
         #endif
-        let handle = try environment.beginRead(keptBy: self)
-        self.handle = handle
-        begun = environment.configuration.uptime()
-        return handle
+        begun = now
+        return try environment.beginRead(keptBy: self)
+    }
+
+    private func endUse(isOutdated hasThrown: Bool) {
+        useCount -= 1
+        isOutdated = isOutdated || hasThrown
+        guard useCount == 0, let handle = held else { return }
+        held = nil
+        idle.store(handle, ordering: .sequentiallyConsistent)
+        // Whoever waits for the end of all reads has counted itself before it looked for idle ones.
+        let isAwaited = environment.readAwaiterCount.load(ordering: .sequentiallyConsistent) > 0
+        if isOutdated || isAwaited { end() }
     }
 
     /// Ends the read, at the end of the use that is running; the next use begins another one.
     package func end() {
-        guard useCount == 0 else {
-            isOutdated = true
-            return
-        }
-        isOutdated = false
-        guard let handle else { return }
-        self.handle = nil
-        if !environment.isForked { environment.endUse(keeping: handle, keptBy: self) }
+        isOutdated = useCount > 0
+        guard useCount == 0, !environment.isForked, let handle = takeIdle() else { return }
+        environment.endUse(keeping: handle, keptBy: self)
     }
-}
 
-extension Environment {
-    /// Ends the reads that this thread keeps open, before it waits for others.
-    package func endKeptReads() {
-        let thread = pthread_self()
-        let kept = state.withLock { $0.openTransactions.kept(by: thread) }
-        for read in kept { read.takeUnretainedValue().end() }
+    /// Returns the transaction if it is not in use; the caller ends it.
+    ///
+    /// Other threads may call it as long as the environment lists the read.
+    func takeIdle() -> OpaquePointer? {
+        idle.exchange(nil, ordering: .sequentiallyConsistent)
     }
 }

@@ -1,4 +1,5 @@
-import StetLMDB
+import Foundation
+@testable import StetLMDB
 import Testing
 
 /// A read that stays open between uses.
@@ -70,9 +71,7 @@ struct KeptReadTests {
         now.withLock { $0 = 100 }
         for _ in 0..<1_000 { #expect(try value() == 10) }
         now.withLock { $0 = 101 }
-        let seen = try (0..<100).compactMap { _ in try value() }
-        #expect(Set(seen) == [10, 11])
-        #expect(seen == seen.sorted())
+        #expect(try value() == 11)
         kept.end()
     }
 
@@ -106,19 +105,96 @@ struct KeptReadTests {
         kept.end()
     }
 
-    @Test func itEndsBeforeItsThreadWrites() throws {
+    @Test func writesLeaveItOpen() throws {
         defer { environment.close() }
         #expect(try value() == 10)
         try environment.write { try $0.set([1], [11], in: table) }
+        #expect(try value() == 10)
+        kept.end()
         #expect(try value() == 11)
         kept.end()
     }
 
-    @Test func itEndsBeforeItsThreadLetsTheMapGrow() throws {
+    @Test func itIsKeptOnItsThreadOnly() throws {
         defer { environment.close() }
         #expect(try value() == 10)
-        #expect(try environment.grow())
+        commitElsewhere(11)
+        nonisolated(unsafe) let kept = kept
+        onThreads(1) { [environment, table] _ in
+            #expect(throws: Never.self) {
+                let seen = try kept.use { try $0.value(of: [1], in: table) }
+                #expect(seen == [11])
+                #expect(try environment.readers().count == 1)
+            }
+        }
         #expect(try value() == 10)
+        onThreads(1) { _ in kept.end() }
+        #expect(try environment.readers() == [])
+        #expect(try value() == 11)
+        kept.end()
+    }
+
+    // MARK: The end of all reads
+
+    @Test(arguments: [false, true]) func theMapGrowsWhileItIsIdle(elsewhere: Bool) throws {
+        defer { environment.close() }
+        #expect(try value() == 10)
+        if elsewhere {
+            onThreads(1) { [environment] _ in
+                let hasGrown = try? environment.grow()
+                #expect(hasGrown == true)
+            }
+        } else {
+            #expect(try environment.grow())
+        }
+        #expect(try environment.readers() == [])
+        #expect(try value() == 10)
+        kept.end()
+    }
+
+    @Test(.timeLimit(.minutes(10))) func aUseDelaysTheGrowthUntilItsEnd() throws {
+        defer { environment.close() }
+        let growth = Monitor<Bool?>(nil)
+        try kept.use { outer in
+            Thread.detachNewThread { [environment] in
+                let hasGrown = try? environment.grow()
+                growth.withLock { $0 = hasGrown ?? false }
+                growth.notify()
+            }
+            while !environment.state.withLock({ $0.isReserved }) { sched_yield() }
+            let inner = try value()
+            #expect(inner == 10)
+            #expect(try outer.value(of: [1], in: table) == [10])
+            #expect(growth.withLock { $0 } == nil)
+        }
+        // Not without a limit, so that a read that stays open fails the test.
+        growth.wait(atMost: .seconds(60)) { $0 == nil }
+        #expect(growth.withLock { $0 } == true)
+        kept.end()
+        #expect(try value() == 10)
+        kept.end()
+    }
+
+    @Test func aFileThatIsClosedElsewhereCanBeOpenedAtOnce() throws {
+        #expect(try value() == 10)
+        onThreads(1) { [environment] _ in environment.close() }
+        #expect(throws: LMDBError.self) { try value() }
+        let again = try directory.open()
+        defer { again.close() }
+        #expect(try again.readers() == [])
+        kept.end()
+    }
+
+    @Test func aUseDelaysTheEndOfAFileThatIsClosedElsewhere() throws {
+        try kept.use { outer in
+            onThreads(1) { [environment] _ in environment.close() }
+            let seen = try outer.value(of: [1], in: table)
+            #expect(seen == [10])
+            #expect(throws: LMDBError.self) { try directory.open() }
+        }
+        let again = try directory.open()
+        defer { again.close() }
+        #expect(try again.readers() == [])
         kept.end()
     }
 
@@ -126,25 +202,50 @@ struct KeptReadTests {
         try environment.read { outer in
             #expect(try value() == 10)
             try environment.read { inner in
-                environment.endKeptReads()
-                environment.endKeptReads()
-                commitElsewhere(11)
+                #expect(try environment.readers().count == 3)
+                // Refused, because the thread has reads open, but not before those that are idle
+                // have ended.
+                #expect(throws: LMDBError.self) { try environment.grow() }
                 let (seen, readers) = (
                     try inner.value(of: [1], in: table), try environment.readers()
                 )
                 #expect(seen == [10])
                 #expect(readers.count == 2)
+                #expect(try value() == 10)
             }
-            #expect(try outer.value(of: [1], in: table) == [10])
+            let seen = try outer.value(of: [1], in: table)
+            #expect(seen == [10])
+            #expect(try environment.readers().count == 2)
+            kept.end()
             #expect(try environment.readers().count == 1)
         }
         #expect(try environment.readers() == [])
-        // Which needs the end of all reads.
         #expect(try environment.grow())
         environment.close()
         let again = try directory.open()
         defer { again.close() }
         #expect(try again.readers() == [])
+    }
+
+    @Test func manyThreadsEndEachOthersReads() throws {
+        let (threadCount, roundCount) = (4, 2_000)
+        let wrong = Monitor(0)
+        onThreads(threadCount) { [environment, table] thread in
+            let kept = KeptRead(environment)
+            defer { kept.end() }
+            for round in 0..<roundCount {
+                if thread == 0 {
+                    environment.state.withLock { $0.openTransactions.endIdleReads() }
+                } else {
+                    let seen = try? kept.use { try $0.value(of: [1], in: table) }
+                    if seen != [10] { wrong.withLock { $0 += 1 } }
+                }
+                if thread == 1, round.isMultiple(of: 7) { kept.end() }
+            }
+        }
+        #expect(wrong.withLock { $0 } == 0)
+        #expect(try environment.readers() == [])
+        environment.close()
     }
 
     @Test func itsErrorsAreThoseOfReads() throws {

@@ -23,12 +23,17 @@ extension ContextCore {
     func reading<Result>(
         _ body: (borrowing StoreReader) throws -> Result
     ) throws -> Result {
+        try deferringDidFetch { try read(body) }
+    }
+
+    /// Runs code that makes objects, and then calls `didFetch` of those.
+    func deferringDidFetch<Result>(_ body: () throws -> Result) rethrows -> Result {
         hooks.readDepth += 1
         defer {
             hooks.readDepth -= 1
             if !hooks.fetched.isEmpty { hookCalls.callDidFetch() }
         }
-        return try read(body)
+        return try body()
     }
 
     /// Reads the store: in the shared read, if there is one.

@@ -41,7 +41,7 @@ struct HookCalls {
     /// Calls `didFetch` if the object was made from its record and it has not been called yet.
     ///
     /// Inside another read or another `didFetch`, the call is deferred until that ends: so no read
-    /// of the store is open, and a long chain of references needs no deep stack.
+    /// of the store is under way, and a long chain of references needs no deep stack.
     func callDidFetch<M: Model>(of object: M) {
         guard object._$flags.contains(.fetched) else { return }
         object._$state.flags.remove(.fetched)

@@ -82,7 +82,7 @@ extension ManagedContext {
     private func loaded<Target: Model>(_ read: () -> [Target]) throws -> [Target] {
         try core.checkUsable()
         // One read for all of them, not one for each.
-        let targets = core.sharingReads(read)
+        let targets = core.deferringDidFetch { core.sharingReads(read) }
         // Accessors cannot throw, so their failures are reported here.
         try core.checkUsable()
         var seen: Set<ObjectIdentifier> = []

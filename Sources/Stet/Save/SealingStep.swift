@@ -58,7 +58,7 @@ struct SealingStep {
         let isNew = Dictionary(grouping: values, by: \.place.owner).mapValues { $0[0].ownerIsNew }
         let others = Set(isNew.keys.filter { isNew[$0] == false })
         if !others.isEmpty {
-            try core.reading { try keys.makeKeys(for: others, unlessUsedIn: $0) }
+            try core.store.file.read { try keys.makeKeys(for: others, unlessUsedIn: $0) }
         }
         try keys.makeKeys(for: isNew.keys.filter { isNew[$0] == true })
     }

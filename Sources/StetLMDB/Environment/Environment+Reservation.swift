@@ -1,5 +1,6 @@
 import CLMDB
 import Glibc
+import Synchronization
 
 // Operations that LMDB allows only while this process has no open transaction: resizing the map,
 // and reopening the file.
@@ -12,9 +13,11 @@ extension Environment {
     private func reserved(
         _ body: (inout OpaquePointer?) throws(LMDBError) -> Void
     ) throws(LMDBError) {
-        endKeptReads()
         let thread = pthread_self()
+        readAwaiterCount.add(1, ordering: .sequentiallyConsistent)
+        defer { readAwaiterCount.subtract(1, ordering: .sequentiallyConsistent) }
         let handle: Swift.Result<OpaquePointer, LMDBError> = state.wait { state in
+            state.openTransactions.endIdleReads()
             if state.openTransactions.areOpen(on: thread) {
                 // The thread would wait for its own transaction.
                 return .failure(LMDBError(.begin, code: MDB_MAP_RESIZED, path: path))
@@ -29,6 +32,7 @@ extension Environment {
         }
         var current: OpaquePointer? = try handle.get()
         state.wait { state -> Void? in
+            state.openTransactions.endIdleReads()
             guard state.openTransactions.isEmpty else { return nil }
             Self.abortIdleReads(&state)
             return ()
@@ -123,9 +127,9 @@ extension Environment {
 
     /// Waits while the thread whose commit has failed reopens the file.
     func waitForReopening(after count: Int) throws(LMDBError) {
-        endKeptReads()
         let thread = pthread_self()
         let code: Int32 = state.wait { state in
+            state.openTransactions.endIdleReads()
             if state.reopeningCount != count || state.failure != nil || state.isClosed { return 0 }
             return state.openTransactions.areOpen(on: thread) ? MDB_PANIC : nil
         }

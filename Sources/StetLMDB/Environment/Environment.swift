@@ -115,6 +115,8 @@ package final class Environment: Sendable {
     private let forkGeneration = ProcessFork.generation
     private let attachment = Monitor(Attachment())
     private let wantsKeeper = Atomic(false)
+    /// The number of threads that wait for the end of all reads, or have closed the environment.
+    let readAwaiterCount = Atomic(0)
     private static let idleReadLimit = 8
     private static let lostReadLimit = 100
 
@@ -145,6 +147,9 @@ package final class Environment: Sendable {
         let (thread, begun) = (pthread_self(), configuration.uptime())
         let (handle, leaves) = state.withLock { state in
             state.isClosed = true
+            // Never subtracted: reads that are in use are not kept afterwards.
+            readAwaiterCount.add(1, ordering: .sequentiallyConsistent)
+            state.openTransactions.endIdleReads()
             let handle = Self.takeHandle(&state)
             let leaves =
                 state.handle != nil && !state.isReserved && state.openTransactions.hasOnlyReads
@@ -226,8 +231,7 @@ package final class Environment: Sendable {
         let begun = configuration.uptime()
         let use: Swift.Result<Use, LMDBError> = state.wait { state in
             handle(of: state, operation, thread)?.map { handle in
-                state.openTransactions.add(
-                    on: thread, isRead: isRead, begun: begun, keptBy: keeper)
+                state.openTransactions.add(on: thread, isRead: isRead, begun: begun, keptBy: keeper)
                 return Use(
                     handle: handle, idleRead: isRead ? state.idleReads.popLast() : nil,
                     reopeningCount: state.reopeningCount)
@@ -316,7 +320,6 @@ package final class Environment: Sendable {
     }
 
     func beginWrite() throws(LMDBError) -> OpaquePointer {
-        endKeptReads()
         while true {
             try beginWriting()
             let use: Use

@@ -94,7 +94,10 @@ package struct FileReplacement {
     /// Refuses to wait for a read of this thread.
     private func refuseOwnRead() throws(LMDBError) {
         let thread = pthread_self()
-        let isReading = state.withLock { $0.openTransactions.areReads(on: thread) }
+        let isReading = state.withLock { state in
+            state.openTransactions.endIdleReads()
+            return state.openTransactions.areReads(on: thread)
+        }
         guard isReading else { return }
         throw LMDBError(
             .create, code: LMDBError.busy, path: environment.path,
@@ -112,6 +115,7 @@ package struct FileReplacement {
                         LMDBError(.create, code: LMDBError.closed, path: environment.path))
                 }
                 let now = systemUptime()
+                state.openTransactions.endIdleReads()
                 let isFree = !state.openTransactions.hasReads
                 if !isReserved, !state.isReserved, isFree || now > end - .seconds(1) {
                     state.isReserved = true

@@ -1,3 +1,4 @@
+import CLMDB
 import Glibc
 
 /// The transactions that are open in this process, and other uses that keep the file open.
@@ -7,7 +8,7 @@ struct OpenTransactions {
         let isRead: Bool
         /// The time of its beginning, by the clock of the configuration.
         let begun: Duration
-        /// The object that keeps it open between uses, and that ends it before it is released.
+        /// The object that keeps it open between uses.
         let keeper: Unmanaged<KeptRead>?
     }
 
@@ -27,9 +28,17 @@ struct OpenTransactions {
         all.contains { $0.isRead && $0.thread == thread }
     }
 
-    /// Returns the reads that a thread keeps open between uses.
-    func kept(by thread: pthread_t) -> [Unmanaged<KeptRead>] {
-        all.compactMap { $0.thread == thread ? $0.keeper : nil }
+    /// Ends the reads that are kept open and not in use.
+    mutating func endIdleReads() {
+        all.removeAll { one in
+            // It is alive: it removes itself from this list before it is released, unless another
+            // thread has taken its transaction.
+            guard let handle = one.keeper?._withUnsafeGuaranteedRef({ $0.takeIdle() }) else {
+                return false
+            }
+            mdb_txn_abort(handle)
+            return true
+        }
     }
 
     mutating func add(
@@ -41,11 +50,11 @@ struct OpenTransactions {
                 keeper: keeper.map(Unmanaged.passUnretained)))
     }
 
-    /// Removes the last one of a thread: of those that `keeper` keeps, or that nothing keeps.
+    /// Removes the one that `keeper` keeps, or the last one of a thread that nothing keeps.
     mutating func remove(on thread: pthread_t, keptBy keeper: KeptRead?) {
         let pointer = keeper.map { Unmanaged.passUnretained($0).toOpaque() }
         let index = all.lastIndex {
-            $0.thread == thread && $0.keeper?.toOpaque() == pointer
+            $0.keeper?.toOpaque() == pointer && (pointer != nil || $0.thread == thread)
         }
         if let index { all.remove(at: index) }
     }

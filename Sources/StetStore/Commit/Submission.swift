@@ -115,7 +115,6 @@ package final class Submission: Sendable {
     }
 
     private func waitForEnd() throws -> Made {
-        file.environment.endKeptReads()
         // A known outcome is returned without committing for others.
         if !isDecided { file.writer.commitQueue() }
         return try progress.wait { progress in

@@ -114,7 +114,6 @@ package final class StoreFile: Sendable {
     private func endWriting() {
         // A forked child does not have the parent's thread.
         if environment.isForked { return }
-        environment.endKeptReads()
         writer.finish()
         shared?.follower.end()
         feed.end()

@@ -3,10 +3,12 @@ import StetLMDB
 /// A read of a store that stays open, so that many small reads cost one transaction.
 ///
 /// Each use shows a commit that was the last one a short time ago, and not the same one as the use
-/// before: callers read as of a revision. Saves that this thread waits for end it.
+/// before: callers read as of a revision.
 package final class SharedRead {
     private let file: StoreFile
     private let kept: KeptRead
+    /// LMDB's number of the commit whose schema was checked.
+    private var checkedTransaction = -1
 
     package init(_ file: StoreFile) {
         self.file = file
@@ -20,12 +22,18 @@ package final class SharedRead {
     package func read<Result>(_ body: (borrowing StoreReader) throws -> Result) throws -> Result {
         try StoreError.wrapping(path: file.path) {
             try kept.use { transaction in
-                try file.checkSchema(transaction)
+                if checkedTransaction != transaction.number {
+                    try file.checkSchema(transaction)
+                    checkedTransaction = transaction.number
+                }
                 return try body(StoreReader(transaction, file))
             }
         }
     }
 
     /// Ends the read; the next use begins another one.
-    package func end() { kept.end() }
+    package func end() {
+        kept.end()
+        if file.environment.takeWishForKeeper() { file.attend() }
+    }
 }

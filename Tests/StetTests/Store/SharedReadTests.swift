@@ -91,6 +91,25 @@ import Testing
         #expect(try store.read { try names($0)[3] } == "after the failure")
     }
 
+    @Test(.timeLimit(.minutes(10)))
+    func aReadMayWaitForSomebodyWhoSavesAndLetsTheFileBeOpenedAgain() throws {
+        try store.read { context in
+            #expect(try context.object(Notebook.self, id: ids[0])?.name == "Notebook 0")
+            store.file.environment.faults.failNext(.commit, code: LMDBError.inputOutput)
+            let failure = try onThread { [store, ids] in
+                func rename(_ index: Int, _ name: String) throws {
+                    try store.edit { try $0.object(Notebook.self, id: ids[index])?.name = name }
+                }
+                defer { try? rename(2, "after the failure") }
+                do { try rename(1, "lost or not") } catch { return true }
+                return false
+            }
+            #expect(failure)
+            #expect(try context.object(Notebook.self, id: ids[2])?.name == "Notebook 2")
+        }
+        #expect(try store.read { try names($0)[2] } == "after the failure")
+    }
+
     @Test func anEditThatRefreshesSeesWhatOthersHaveSaved() throws {
         try store.edit { context in
             #expect(try context.object(Notebook.self, id: ids[0])?.name == "Notebook 0")
