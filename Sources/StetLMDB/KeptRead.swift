@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// It begins with the first use. It does not show one state: it is begun anew when it has been open
 /// for a while, so that it does not keep the pages of old states. While it is not in use, anybody
-/// who needs the end of all reads ends it.
+/// who needs the end of all reads ends it; a writer thread does so every 30 seconds.
 ///
 /// State: belongs to the thread that created it, on which alone it is kept, except for `idle`: the
 /// open transaction between uses, which whoever exchanges it for nil has to end. `held` is the
@@ -69,9 +69,13 @@ package final class KeptRead {
         guard useCount == 0, let handle = held else { return }
         held = nil
         idle.store(handle, ordering: .sequentiallyConsistent)
+        if isOutdated { end() }
         // Whoever waits for the end of all reads has counted itself before it looked for idle ones.
-        let isAwaited = environment.readAwaiterCount.load(ordering: .sequentiallyConsistent) > 0
-        if isOutdated || isAwaited { end() }
+        if environment.readAwaiterCount.load(ordering: .sequentiallyConsistent) > 0 {
+            end()
+            // Also when a third thread has just ended it, which does not notify.
+            environment.state.notify()
+        }
     }
 
     /// Ends the read, at the end of the use that is running; the next use begins another one.

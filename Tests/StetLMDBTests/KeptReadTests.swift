@@ -161,7 +161,9 @@ struct KeptReadTests {
                 growth.withLock { $0 = hasGrown ?? false }
                 growth.notify()
             }
-            while !environment.state.withLock({ $0.isReserved }) { sched_yield() }
+            while growth.withLock({ $0 }) == nil, !environment.state.withLock({ $0.isReserved }) {
+                sched_yield()
+            }
             let inner = try value()
             #expect(inner == 10)
             #expect(try outer.value(of: [1], in: table) == [10])
@@ -228,22 +230,46 @@ struct KeptReadTests {
     }
 
     @Test func manyThreadsEndEachOthersReads() throws {
-        let (threadCount, roundCount) = (4, 2_000)
-        let wrong = Monitor(0)
-        onThreads(threadCount) { [environment, table] thread in
+        let (wrong, taken) = (Monitor(0), Monitor(0))
+        onThreads(4) { [environment, table] thread in
             let kept = KeptRead(environment)
             defer { kept.end() }
-            for round in 0..<roundCount {
+            for round in 0... {
                 if thread == 0 {
-                    environment.state.withLock { $0.openTransactions.endIdleReads() }
+                    let count = environment.state.withLock { $0.openTransactions.endIdleReads() }
+                    taken.withLock { $0 += count }
+                } else {
+                    let seen = try? kept.use { try $0.value(of: [1], in: table) }
+                    if seen != [10] { wrong.withLock { $0 += 1 } }
+                    if thread == 1, round.isMultiple(of: 7) { kept.end() }
+                }
+                if taken.withLock({ $0 }) >= 1_000 { return }
+            }
+        }
+        #expect(wrong.withLock { $0 } == 0)
+        #expect(try environment.readers() == [])
+        environment.close()
+    }
+
+    @Test func theMapGrowsWhileManyThreadsKeepReads() throws {
+        let (wrong, growths) = (Monitor(0), Monitor(0))
+        onThreads(4) { [environment, table] thread in
+            let kept = KeptRead(environment)
+            defer { kept.end() }
+            while growths.withLock({ $0 }) < 8 {
+                if thread < 2 {
+                    // At the full size it returns false, without waiting.
+                    if (try? environment.grow()) == nil { wrong.withLock { $0 += 1 } }
+                    environment.state.withLock { _ = $0.openTransactions.endIdleReads() }
+                    growths.withLock { $0 += 1 }
                 } else {
                     let seen = try? kept.use { try $0.value(of: [1], in: table) }
                     if seen != [10] { wrong.withLock { $0 += 1 } }
                 }
-                if thread == 1, round.isMultiple(of: 7) { kept.end() }
             }
         }
         #expect(wrong.withLock { $0 } == 0)
+        #expect(try environment.statistics().mapByteCount == 16 << 20)
         #expect(try environment.readers() == [])
         environment.close()
     }

@@ -159,7 +159,8 @@ extension Environment {
         return locks.readers.slots.count
     }
 
-    /// Keeps reads that have ended for reuse from now on, or releases them and keeps none.
+    /// Keeps reads that have ended for reuse from now on, or releases them and keeps none; ends
+    /// those that closures keep open and do not use.
     ///
     /// Each takes a slot of the table that all processes share: whoever enables this must release
     /// them regularly.
@@ -167,6 +168,7 @@ extension Environment {
         state.withLock { state in
             state.keepsIdleReads = keeps
             Self.abortIdleReads(&state)
+            state.openTransactions.endIdleReads()
         }
     }
 }

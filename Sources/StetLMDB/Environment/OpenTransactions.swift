@@ -28,8 +28,10 @@ struct OpenTransactions {
         all.contains { $0.isRead && $0.thread == thread }
     }
 
-    /// Ends the reads that are kept open and not in use.
-    mutating func endIdleReads() {
+    /// Ends the reads that are kept open and not in use; returns their number.
+    @discardableResult
+    mutating func endIdleReads() -> Int {
+        let count = all.count
         all.removeAll { one in
             // It is alive: it removes itself from this list before it is released, unless another
             // thread has taken its transaction.
@@ -39,6 +41,7 @@ struct OpenTransactions {
             mdb_txn_abort(handle)
             return true
         }
+        return count - all.count
     }
 
     mutating func add(

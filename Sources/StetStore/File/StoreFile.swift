@@ -178,7 +178,8 @@ package final class StoreFile: Sendable {
     /// Refuses to read a commit of a process with a later schema; checked once per commit.
     func checkSchema(_ transaction: borrowing ReadTransaction) throws {
         let number = transaction.number
-        if checkedTransaction.load(ordering: .relaxed) == number { return }
+        // A commit before one with this schema has this schema, too.
+        if checkedTransaction.load(ordering: .relaxed) >= number { return }
         let head = try Head.read(in: transaction)
         guard head.schemaRevision == UInt32(schema.revision) else {
             throw StoreError.migratedElsewhere(path: path)

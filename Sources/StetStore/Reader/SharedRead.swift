@@ -7,8 +7,6 @@ import StetLMDB
 package final class SharedRead {
     private let file: StoreFile
     private let kept: KeptRead
-    /// LMDB's number of the commit whose schema was checked.
-    private var checkedTransaction = -1
 
     package init(_ file: StoreFile) {
         self.file = file
@@ -22,10 +20,7 @@ package final class SharedRead {
     package func read<Result>(_ body: (borrowing StoreReader) throws -> Result) throws -> Result {
         try StoreError.wrapping(path: file.path) {
             try kept.use { transaction in
-                if checkedTransaction != transaction.number {
-                    try file.checkSchema(transaction)
-                    checkedTransaction = transaction.number
-                }
+                try file.checkSchema(transaction)
                 return try body(StoreReader(transaction, file))
             }
         }
