@@ -40,6 +40,13 @@ struct KeptReadTests {
         }
     }
 
+    /// Expects that the closed file can be opened again at once, and that nobody reads it.
+    private func expectFileIsFree() throws {
+        let again = try directory.open()
+        defer { again.close() }
+        #expect(try again.readers() == [])
+    }
+
     @Test func itStaysOpenUntilItIsEnded() throws {
         defer { environment.close() }
         #expect(try value() == 10)
@@ -181,9 +188,7 @@ struct KeptReadTests {
         #expect(try value() == 10)
         onThreads(1) { [environment] _ in environment.close() }
         #expect(throws: LMDBError.self) { try value() }
-        let again = try directory.open()
-        defer { again.close() }
-        #expect(try again.readers() == [])
+        try expectFileIsFree()
         kept.end()
     }
 
@@ -194,9 +199,7 @@ struct KeptReadTests {
             #expect(seen == [10])
             #expect(throws: LMDBError.self) { try directory.open() }
         }
-        let again = try directory.open()
-        defer { again.close() }
-        #expect(try again.readers() == [])
+        try expectFileIsFree()
         kept.end()
     }
 
@@ -224,9 +227,7 @@ struct KeptReadTests {
         #expect(try environment.readers() == [])
         #expect(try environment.grow())
         environment.close()
-        let again = try directory.open()
-        defer { again.close() }
-        #expect(try again.readers() == [])
+        try expectFileIsFree()
     }
 
     @Test func manyThreadsEndEachOthersReads() throws {
