@@ -8,7 +8,7 @@ import Glibc
 /// copyable, so that it cannot leave the closure unnoticed.
 package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
-    /// Retained by whoever runs the transaction.
+    /// The environment, which the code that runs the transaction retains.
     package unowned(unsafe) let environment: Environment
 
     init(handle: OpaquePointer, environment: Environment) {

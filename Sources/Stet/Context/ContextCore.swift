@@ -53,7 +53,7 @@ final class ContextCore {
     /// The objects that the last fetch with `prefetch` has read ahead, retained so that they stay
     /// alive.
     private var prefetched: [AnyObject] = []
-    /// The read that all reads share at the moment.
+    /// The open transaction that all reads of a closure share; nil outside of one.
     @exclusivity(unchecked) var sharedRead: SharedRead?
     /// The undo history of what is pending, once it was used.
     var editHistory: EditHistory?

@@ -15,8 +15,9 @@ extension Store {
     /// the time of the call, or of an earlier one. It cannot edit: an edit traps, because it would
     /// not be saved, and so do `save()` and `refresh()`.
     /// The closure blocks the thread while it reads. Its reads share one read transaction, which
-    /// makes many small ones faster. It is begun anew after a tenth of a second, but while the
-    /// closure waits for something else, the file keeps the pages that it might read.
+    /// makes many small reads faster. A read begins the transaction anew when it is older than a
+    /// tenth of a second. While the closure waits for something other than the store, the file
+    /// cannot reuse the pages that the transaction may read.
     ///
     /// - Parameters:
     ///   - revision: the revision to read; nil for the last one.
@@ -27,7 +28,7 @@ extension Store {
     /// - Throws: errors of `body`; `QueryError` (`.deadlineExceeded`); `CancellationError`;
     ///   `StoreError` when a reference could not be read, so that no result is based on it, and
     ///   `.noSuchRevision` or `.historyTrimmed` for a revision that cannot be read.
-    /// - Complexity: that of `body`; the context itself costs no read. All its reads of objects,
+    /// - Complexity: that of `body`; the context itself costs no read. Its reads of objects,
     ///   references and members together take one slot of the reader table.
     public func read<Result: Sendable>(
         asOf revision: Revision? = nil, deadline: ContinuousClock.Instant? = nil,

@@ -123,7 +123,7 @@ extension Store {
     /// it captures. It may run several times, so it must do nothing but edit; saving in it traps.
     /// An edit that is retried comes before edits of this process that have not begun, so that it
     /// completes even when many compete for the same object.
-    /// As in `read(asOf:deadline:_:)`, the reads of the closure share one read transaction.
+    /// The reads of the closure share one read transaction, described at `read(asOf:deadline:_:)`.
     ///
     /// - Parameters:
     ///   - label: the name of the commit, at most 1,024 bytes; the closure can set another one

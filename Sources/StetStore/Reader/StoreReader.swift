@@ -5,7 +5,7 @@ import StetLMDB
 /// Its buffers are valid until the closure that received it returns.
 package struct StoreReader: ~Copyable {
     let transaction: ReadTransaction
-    /// Retained by whoever reads.
+    /// The store, which the code that reads retains.
     package unowned(unsafe) let file: StoreFile
 
     init(_ transaction: borrowing ReadTransaction, _ file: StoreFile) {
