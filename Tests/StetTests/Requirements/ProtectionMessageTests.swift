@@ -38,9 +38,9 @@ import Testing
         let build = ChildProcess.buildFolder
         let outcome = try ChildProcess.run(
             [
-                "-c", "exec swiftc \"$@\" 2>&1", "swiftc", "-emit-sil", "-o", "/dev/null",
-                "-swift-version", "6", "-diagnostic-style", "llvm", "-module-cache-path",
-                "\(build)/MessageTests.cache", "-I", "\(build)/Modules", "-I",
+                "-c", "exec swiftc \"$@\" 2>&1", "swiftc", "-emit-sil", "-o",
+                directory.file("Program.sil"), "-swift-version", "6", "-diagnostic-style", "llvm",
+                "-module-cache-path", "\(build)/MessageTests.cache", "-I", "\(build)/Modules", "-I",
                 "\(Self.package)/Sources/CLMDB",
                 "-load-plugin-executable", "\(build)/StetMacros-tool#StetMacros", file,
             ], program: "/bin/sh")
