@@ -1,3 +1,5 @@
+import StetLMDB
+
 /// The net changes of one save while they are prepared: bodies of records before and after, and the
 /// kinds of the changes.
 ///
@@ -31,6 +33,31 @@ package struct ChangeSetBuilder: ~Copyable {
 
         /// The body of the record after the change; empty for a deletion.
         var bodyAfter: Range<Int> { kind == .delete ? 0..<0 : after }
+    }
+
+    /// The items in order, for a loop that reads their bodies: those of a later item are
+    /// prefetched, because sorting by id leaves them scattered in memory.
+    struct LoadedItems: Sequence, IteratorProtocol {
+        private let items: [Item]
+        private let bodies: UnsafeRawBufferPointer
+        private var place = 0
+
+        fileprivate init(_ items: [Item], _ bodies: UnsafeRawBufferPointer) {
+            self.items = items
+            self.bodies = bodies
+        }
+
+        @inline(__always)
+        mutating func next() -> Item? {
+            guard place < items.count else { return nil }
+            if place + 4 < items.count {
+                let later = items[place + 4]
+                UnsafeRawBufferPointer(rebasing: bodies[later.before]).prefetch()
+                UnsafeRawBufferPointer(rebasing: bodies[later.after]).prefetch()
+            }
+            place += 1
+            return items[place - 1]
+        }
     }
 
     /// Limits that a test can lower.
@@ -160,6 +187,9 @@ package struct ChangeSetBuilder: ~Copyable {
         let links: Range<Int>
     }
 
+    /// The items, for a loop that reads their bodies.
+    var loadedItems: LoadedItems { LoadedItems(items, bodies.buffer.bytes) }
+
     /// Calls `body` for the sorted items and links, grouped by object.
     borrowing func forEachBlock(_ body: (Block) throws -> Void) throws {
         var next = 0
@@ -174,7 +204,7 @@ package struct ChangeSetBuilder: ~Copyable {
                 try call(entity, id, nil)
             }
         }
-        for (index, item) in items.enumerated() {
+        for (index, item) in loadedItems.enumerated() {
             try callForLinks(before: (item.entity, item.id))
             try call(item.entity, item.id, index)
         }
@@ -201,7 +231,7 @@ package struct ChangeSetBuilder: ~Copyable {
     package mutating func sort() {
         // Objects inserted in sequence are sorted already.
         let isSorted = zip(items, items.dropFirst()).allSatisfy { !Self.precedes($1, $0) }
-        if !isSorted { items.sort(by: Self.precedes) }
+        if !isSorted { items = items.sortedByObject() }
         let owners = links.reduce(into: [Int: EntityNumber]()) { owners, link in
             if owners[link.key.link] == nil { owners[link.key.link] = place(link).0 }
         }
@@ -225,7 +255,7 @@ extension ChangeSetBuilder {
     borrowing func memberEdits() throws -> [MemberEdit] {
         var edits: [MemberEdit] = []
         edits.reserveCapacity(expectedMemberEdits)
-        for item in items { try appendMemberEdits(of: item, to: &edits) }
+        for item in loadedItems { try appendMemberEdits(of: item, to: &edits) }
         for link in links { try appendMemberEdits(of: link, to: &edits) }
         return edits
     }
@@ -285,5 +315,21 @@ extension ChangeSetBuilder {
             MemberEdit(
                 targets.number, of: link.key.source, link.key.target, new, action,
                 difference: difference))
+    }
+}
+
+extension [ChangeSetBuilder.Item] {
+    /// Returns the items in the order of the journal.
+    fileprivate func sortedByObject() -> [ChangeSetBuilder.Item] {
+        var keys: [UInt8] = []
+        keys.reserveCapacity(count * 18)
+        let parts = map { item in
+            let start = keys.count
+            keys.append(UInt8(item.entity.rawValue >> 8))
+            keys.append(UInt8(item.entity.rawValue & 0xff))
+            item.id.append(to: &keys)
+            return start..<keys.count
+        }
+        return ByteOrder.sorted(keys, parts).map { self[$0] }
     }
 }

@@ -87,14 +87,10 @@ extension EncodedChangeSet {
     static func keepBodies(
         of changes: inout [Change], in buffer: inout ByteBuffer
     ) {
-        var updates = changes.indices.filter { changes[$0].kind == .update }
-        func precedes(_ one: Int, _ other: Int) -> Bool {
-            changes[one].body.lowerBound < changes[other].body.lowerBound
-        }
-        let isSorted = zip(updates, updates.dropFirst()).allSatisfy { precedes($0, $1) }
-        if !isSorted { updates.sort(by: precedes) }
+        let updates = changes.indices.filter { changes[$0].kind == .update }
+        let order = NumberOrder.sorted(updates.map { UInt64(changes[$0].body.lowerBound) })
         var end = 0
-        for index in updates {
+        for index in order.lazy.map({ updates[$0] }) {
             let body = changes[index].body
             trap(unless: body.lowerBound >= end, "the bodies of two records overlap")
             buffer.move(body, to: end)

@@ -9,7 +9,7 @@ extension ChangeSetBuilder {
         var violations = unstorable() + (try unsealed(messages))
         var current: EntityNumber = 0
         var rules: [PropertyRules] = []
-        for item in items where item.kind != .delete {
+        for item in loadedItems where item.kind != .delete {
             if current != item.entity {
                 current = item.entity
                 rules = schema.entities[item.entity].rules

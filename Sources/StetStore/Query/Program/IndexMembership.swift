@@ -69,7 +69,7 @@ extension ChangeSetBuilder {
         if schema.indexes.isEmpty { return changes }
         var current: EntityNumber = 0
         var indexes: [IndexMembership] = []
-        for item in items {
+        for item in loadedItems {
             if item.entity != current {
                 current = item.entity
                 indexes = schema.indexes(ofEntity: current).map { $0.membership(in: schema) }
