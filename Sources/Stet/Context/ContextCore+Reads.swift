@@ -39,7 +39,12 @@ extension ContextCore {
     /// Reads the store: in the shared read, if there is one.
     func read<Result>(_ body: (borrowing StoreReader) throws -> Result) throws -> Result {
         if let sharedRead { return try sharedRead.read(body) }
-        return try store.file.read(body)
+        // Without a retain for each read, which is slow: the file has weak references.
+        return try withExtendedLifetime(self) {
+            try Unmanaged.passUnretained(store.file)._withUnsafeGuaranteedRef {
+                try $0.read(body)
+            }
+        }
     }
 
     /// Runs code whose reads share one transaction, instead of one for each.

@@ -6,7 +6,8 @@ import StetStore
 /// is in the map.
 ///
 /// Open addressing with linear probing in one block of memory, of 8 bytes for each slot: an insert
-/// costs a few nanoseconds, where a `Dictionary` takes about sixty.
+/// costs a few nanoseconds, where a `Dictionary` takes about sixty. A single object needs no
+/// memory: many contexts read only one.
 struct IdentityMap: ~Copyable {
     /// A slot: the object's address, and 16 bits of its id's hash, the lowest of which is always 1.
     private typealias Slot = TaggedAddress
@@ -15,8 +16,12 @@ struct IdentityMap: ~Copyable {
     /// Stands in the middle of a cluster only: before an empty slot there is always an object.
     private static var removed: Slot { TaggedAddress(nil, tag: 2) }
 
-    private var slots: UnsafeMutablePointer<Slot>
-    private var mask: Int
+    /// The slots; memory only while there are several.
+    private var slots = UnsafeMutablePointer<Slot>(bitPattern: MemoryLayout<Slot>.alignment)!
+    /// The only slot, while there are not several.
+    private var single = empty
+    /// The number of slots less 1; the number is a power of two.
+    private var mask = 0
     private(set) var count = 0
     /// The number of slots that are not empty.
     private var usedCount = 0
@@ -27,21 +32,13 @@ struct IdentityMap: ~Copyable {
     /// The probe length above which the ids are considered unsuited to runs.
     private static let probeLimit = 512
 
-    /// The slots of an empty map; never written to.
-    nonisolated(unsafe) private static let noSlots = allocate(1)
     private static let smallestCapacity = 16
 
-    init(idOffset: Int? = nil) {
-        self.idOffset = idOffset
-        slots = Self.noSlots
-        mask = 0
-    }
+    init(idOffset: Int? = nil) { self.idOffset = idOffset }
 
-    deinit { deallocate(slots) }
+    deinit { if hasSeveralSlots { slots.deallocate() } }
 
-    private func deallocate(_ slots: UnsafeMutablePointer<Slot>) {
-        if slots != Self.noSlots { slots.deallocate() }
-    }
+    private var hasSeveralSlots: Bool { mask > 0 }
 
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Slot> {
         let slots = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
@@ -91,6 +88,7 @@ struct IdentityMap: ~Copyable {
 
     subscript(_ id: ObjectID) -> UnsafeRawPointer? {
         let tag = tag(id)
+        if !hasSeveralSlots { return has(single, id, tag) ? object(single) : nil }
         var index = start(id)
         while slots[index] != Self.empty {
             if has(slots[index], id, tag) { return object(slots[index]) }
@@ -101,8 +99,18 @@ struct IdentityMap: ~Copyable {
 
     /// Inserts an object; returns the object that already has the id, which then stays.
     mutating func insert(_ id: ObjectID, _ object: UnsafeRawPointer) -> UnsafeRawPointer? {
-        if (usedCount + 1) * 4 > (mask + 1) * 3 { makeRoom() }
+        TaggedAddress.check(object)
         let tag = tag(id)
+        if !hasSeveralSlots {
+            if has(single, id, tag) { return self.object(single) }
+            if count == 0 {
+                single = TaggedAddress(object, tag: tag)
+                count = 1
+                return nil
+            }
+            move(to: Self.smallestCapacity)
+        }
+        if (usedCount + 1) * 4 > (mask + 1) * 3 { makeRoom() }
         var index = start(id)
         var free: Int?
         var probes = 0
@@ -112,7 +120,6 @@ struct IdentityMap: ~Copyable {
             index = (index + 1) & mask
             probes += 1
         }
-        TaggedAddress.check(object)
         if free == nil { usedCount += 1 }
         slots[free ?? index] = TaggedAddress(object, tag: tag)
         count += 1
@@ -122,6 +129,7 @@ struct IdentityMap: ~Copyable {
 
     /// Reserves room for a total number of objects.
     mutating func reserve(_ expected: Int) {
+        if !hasSeveralSlots && expected <= 1 { return }
         var capacity = max(mask + 1, Self.smallestCapacity)
         while expected * 4 > capacity * 3 { capacity *= 2 }
         if capacity > mask + 1 { move(to: capacity) }
@@ -130,7 +138,7 @@ struct IdentityMap: ~Copyable {
     /// Doubles the capacity, unless removed objects take most of it.
     private mutating func makeRoom() {
         let capacity = mask + 1
-        move(to: max(count * 2 < capacity ? capacity : capacity * 2, Self.smallestCapacity))
+        move(to: count * 2 < capacity ? capacity : capacity * 2)
     }
 
     private mutating func scatter() {
@@ -140,29 +148,43 @@ struct IdentityMap: ~Copyable {
     }
 
     private mutating func move(to capacity: Int) {
-        let old = slots
-        let oldCount = mask + 1
+        let old = (slots: slots, count: mask + 1, single: single)
         slots = Self.allocate(capacity)
         mask = capacity - 1
         usedCount = count
-        var longest = 0
-        for place in 0..<oldCount where old[place].address != nil {
-            var index = start(id(object(old[place])))
-            var probes = 0
-            while slots[index] != Self.empty {
-                index = (index + 1) & mask
-                probes += 1
-            }
-            slots[index] = old[place]
-            longest = max(longest, probes)
+        if old.count == 1 {
+            single = Self.empty
+            if old.single != Self.empty { _ = place(old.single) }
+            return
         }
-        deallocate(old)
+        var longest = 0
+        for index in 0..<old.count where old.slots[index].address != nil {
+            longest = max(longest, place(old.slots[index]))
+        }
+        old.slots.deallocate()
         if longest > Self.probeLimit { scatter() }
+    }
+
+    /// Puts an object into the first free slot; returns the number of slots before it.
+    private func place(_ slot: Slot) -> Int {
+        var index = start(id(object(slot)))
+        var probes = 0
+        while slots[index] != Self.empty {
+            index = (index + 1) & mask
+            probes += 1
+        }
+        slots[index] = slot
+        return probes
     }
 
     /// Removes an id; does nothing when the id is absent.
     mutating func remove(_ id: ObjectID) {
         let tag = tag(id)
+        if !hasSeveralSlots {
+            guard has(single, id, tag) else { return }
+            (single, count) = (Self.empty, 0)
+            return
+        }
         var index = start(id)
         while !has(slots[index], id, tag) {
             if slots[index] == Self.empty { return }
@@ -180,6 +202,7 @@ struct IdentityMap: ~Copyable {
 
     func forEach(_ body: (UnsafeRawPointer) -> Void) {
         if count == 0 { return }
+        if !hasSeveralSlots { return body(object(single)) }
         for index in 0...mask where slots[index].address != nil { body(object(slots[index])) }
     }
 }

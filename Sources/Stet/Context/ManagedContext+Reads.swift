@@ -116,33 +116,11 @@ extension ContextCore {
     /// A read that fails returns none, and puts the context into its failed state.
     func resolve<M: Model>(_ ids: ArraySlice<ObjectID>, as type: M.Type) -> [M] {
         resolving([]) {
-            let objects = try load(ids, as: type)
+            let objects = try table(for: type).load(ids, as: type)
             if M._$hasDidFetch {
                 for object in objects { hookCalls.callDidFetch(of: object) }
             }
             return objects
         }
-    }
-
-    private func load<M: Model>(_ ids: ArraySlice<ObjectID>, as type: M.Type) throws -> [M] {
-        let table = table(for: type)
-        // Uses `AnyObject`, as `objects(of:)` does.
-        var found: [AnyObject] = []
-        found.reserveCapacity(ids.count)
-        try reading { reader in
-            for id in ids {
-                if let object = table.object(id, as: type) {
-                    if !object.isDeleted { found.append(object) }
-                    continue
-                }
-                let made = try reader.withRecord(ofEntity: table.entity, id, asOf: revision) {
-                    try M._$make(id, $0.body, table, $0.revision)
-                }
-                if let made {
-                    found.append(Unmanaged<AnyObject>.fromOpaque(made).takeRetainedValue())
-                }
-            }
-        }
-        return unsafeBitCast(found, to: [M].self)
     }
 }

@@ -42,31 +42,24 @@ public final class _ObjectTable {
 
     /// Inserts an object; returns false when another object has its id.
     func insert<M: Model>(_ object: M) -> Bool {
-        insert(object.id, Unmanaged.passUnretained(object).toOpaque()) == nil
+        let pointer = Unmanaged.passUnretained(object).toOpaque()
+        return insert(object.id, pointer, idOffset: object._$idOffset) == nil
     }
 
-    /// Inserts an object that was made from its record; returns the one that is already alive, if
-    /// any.
+    /// Inserts an object that was made from its record, and has its id at an offset; returns the
+    /// one that is already alive, if any.
     @usableFromInline
-    func insert(_ id: ObjectID, _ object: UnsafeMutableRawPointer) -> UnsafeRawPointer? {
-        if map.idOffset == nil { map.idOffset = idOffset(in: object, id) }
-        return map.insert(id, object)
-    }
-
-    /// Returns where an object, and so each object of its class, has its id.
-    private func idOffset(in object: UnsafeMutableRawPointer, _ id: ObjectID) -> Int {
-        func find<M: Model>(_ type: M.Type) -> Int {
-            let model = Unmanaged<M>.fromOpaque(object).takeUnretainedValue()
-            return model._$inState { state in
-                withUnsafeMutablePointer(to: &state.id) { UnsafeMutableRawPointer($0) - object }
-            }
+    func insert(
+        _ id: ObjectID, _ object: UnsafeMutableRawPointer, idOffset: Int
+    ) -> UnsafeRawPointer? {
+        if map.idOffset == nil {
+            trap(
+                unless: (0..<1 << 16).contains(idOffset)
+                    && object.loadUnaligned(fromByteOffset: idOffset, as: ObjectID.self) == id,
+                "An object of \(modelType) does not contain its state.")
+            map.idOffset = idOffset
         }
-        let offset = find(modelType)
-        trap(
-            unless: (0..<1 << 16).contains(offset)
-                && object.loadUnaligned(fromByteOffset: offset, as: ObjectID.self) == id,
-            "An object of \(modelType) does not contain its state.")
-        return offset
+        return map.insert(id, object)
     }
 
     /// Returns the address of the live object with an id.
@@ -130,6 +123,32 @@ public final class _ObjectTable {
         }
         guard let made else { return nil }
         return Unmanaged<M>.fromOpaque(made).takeRetainedValue()
+    }
+
+    /// Returns the objects among these ids that exist and are not deleted, in the same order.
+    func load<M: Model>(_ ids: ArraySlice<ObjectID>, as type: M.Type) throws -> [M] {
+        // Uses `AnyObject`, as `objects(of:)` does.
+        var found: [AnyObject] = []
+        found.reserveCapacity(ids.count)
+        try core.reading { reader in
+            var records = RecordsAhead(of: entity)
+            for (place, id) in zip(ids.indices, ids) {
+                if let object = object(id, as: type) {
+                    if !object.isDeleted { found.append(object) }
+                    continue
+                }
+                let next = place + 1 < ids.endIndex ? ids[place + 1] : nil
+                let record = try records.record(
+                    id, before: next.flatMap { pointer($0) == nil ? $0 : nil }, in: reader)
+                let made = try reader.withRecord(record, ofEntity: entity, asOf: core.revision) {
+                    try M._$make(id, $0.body, self, $0.revision)
+                }
+                if let made {
+                    found.append(Unmanaged<AnyObject>.fromOpaque(made).takeRetainedValue())
+                }
+            }
+        }
+        return unsafeBitCast(found, to: [M].self)
     }
 
     /// Returns the object with an id, whatever its class, made from its record unless it is alive.

@@ -95,7 +95,7 @@ private struct ChangeSetApplication {
         let body = try M._$body(of: capture).bytes
         let made = try body.withUnsafeBytes { try M._$object(change.key.id, $0) }
         made._$state.id = change.key.id
-        capture.restore(made)
+        capture.values.restore(made)
         _ = core.pending.insertOne(made)
     }
 
@@ -314,7 +314,7 @@ private struct ChangeSetApplication {
         guard let capture = try capture(of: M.self, object.id, values, table),
             object._$willChange()
         else { return }
-        core.pending.change(object) { _ in capture.restore(object) }
+        core.pending.change(object) { _ in capture.values.restore(object) }
     }
 }
 

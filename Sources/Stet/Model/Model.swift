@@ -107,8 +107,9 @@ where
     func _$show(flags: UInt8)
     func _$capture() -> AnyObject
     func _$restore(_ capture: AnyObject)
-    func _$captureAll() -> _CapturedState
-    func _$restore(_ captured: borrowing _CapturedState, in core: AnyObject) -> Revision?
+    func _$capture(after captured: _CapturedObjects?, upTo count: Int) -> _CapturedObjects?
+    static func _$restore(
+        _ captured: _CapturedObjects, in core: AnyObject, _ body: (Int) -> Void)
     func _$normalize(sinceCapture capture: AnyObject?)
     static func _$encode(capture: AnyObject, into writer: inout RecordWriter)
     static func _$make(
@@ -205,7 +206,7 @@ extension Model {
         if _$hasDidFetch { object._$state.flags = .fetched }
         if table.hasPositions { try table.readPositions(of: object, body) }
         let pointer = Unmanaged.passUnretained(object).toOpaque()
-        if let present = table.insert(id, pointer) {
+        if let present = table.insert(id, pointer, idOffset: object._$idOffset) {
             // A property's default value fetched the same object while this one was being made.
             object._$state.table = nil
             let alive = Unmanaged<Self>.fromOpaque(present).takeUnretainedValue()
@@ -271,39 +272,50 @@ extension Model {
     /// Restores the values and attachments that `_$capture` captured.
     @inlinable
     public func _$restore(_ capture: AnyObject) {
-        unsafeDowncast(capture, to: ObjectCapture<Self>.self).restore(self)
+        unsafeDowncast(capture, to: ObjectCapture<Self>.self).values.restore(self)
     }
 
-    /// Captures the values with the flags and the revision.
+    /// Captures the object behind others; returns new captured objects, up to a number of them,
+    /// that begin with it where it does not belong to the others.
     @inlinable
-    public func _$captureAll() -> _CapturedState {
-        let (flags, revision) = _$inState { ($0.flags, $0.revision) }
-        return _CapturedState(values: ObjectCapture(self), flags: flags, revision: revision)
+    public func _$capture(
+        after captured: _CapturedObjects?, upTo count: Int
+    ) -> _CapturedObjects? {
+        // Few objects at first: those of several models may alternate.
+        var capacity = 1
+        if let captured, type(of: captured) == CapturedObjects<Self>.self {
+            let captured = unsafeDowncast(captured, to: CapturedObjects<Self>.self)
+            if !captured.isFull {
+                captured.append(self)
+                return nil
+            }
+            capacity = min(captured.capacity * 4, count, CapturedObjects<Self>.mostCount)
+        }
+        let captured = CapturedObjects<Self>(capacity: capacity)
+        captured.append(self)
+        return captured
     }
 
-    /// Restores the values and flags that `_$captureAll` captured; returns the revision that the
-    /// object has, and nil when it is not in the context.
+    /// Restores the values and flags of captured objects of the model that are in a context; calls
+    /// `body` with the place of each that does not have the captured revision.
     @inlinable
-    public func _$restore(
-        _ captured: borrowing _CapturedState, in core: AnyObject
-    ) -> Revision? {
-        guard _$inState({ $0.isIn(core) }) else { return nil }
-        unsafeDowncast(captured.values, to: ObjectCapture<Self>.self).restore(self)
-        _$show(flags: captured.flags.rawValue)
-        return _$inState { $0.revision }
+    public static func _$restore(
+        _ captured: _CapturedObjects, in core: AnyObject, _ body: (Int) -> Void
+    ) {
+        unsafeDowncast(captured, to: CapturedObjects<Self>.self).restore(in: core, body)
     }
 
     /// Normalises the values that differ from the captured ones.
     @inlinable
     public func _$normalize(sinceCapture capture: AnyObject?) {
         _$normalize(
-            since: capture.map { unsafeDowncast($0, to: ObjectCapture<Self>.self).snapshot })
+            since: capture.map { unsafeDowncast($0, to: ObjectCapture<Self>.self).values.snapshot })
     }
 
     /// Writes the captured values.
     @inlinable
     public static func _$encode(capture: AnyObject, into writer: inout RecordWriter) {
-        unsafeDowncast(capture, to: ObjectCapture<Self>.self).write(to: &writer)
+        unsafeDowncast(capture, to: ObjectCapture<Self>.self).values.write(to: &writer)
     }
 }
 

@@ -150,6 +150,13 @@ extension Model {
     @inlinable
     func _$inState<Result>(_ body: (inout _ModelState) -> Result) -> Result { body(&_$state) }
 
+    /// The place of the id in the object, which is that of all objects of the class.
+    @inlinable var _$idOffset: Int {
+        let object = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        return _$inState { state in
+            withUnsafePointer(to: &state.id) { UnsafeRawPointer($0) - object }
+        }
+    }
     @inlinable var _$flags: _ModelState.Flags { _$inState { $0.flags } }
     @inlinable var _$isAttached: Bool { _$inState { $0.attached != nil } }
     var _$table: _ObjectTable? { _$inState { $0.table } }

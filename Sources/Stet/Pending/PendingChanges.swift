@@ -223,17 +223,25 @@ final class PendingChanges {
     // MARK: Captures
 
     func capture() -> Capture {
-        let save = core.saves.inFlight
-        let changed = save?.changedObjects ?? []
-        let entries = objects.map { entry in
-            Capture.Entry(
-                pending: entry, object: entry.object, state: entry.object._$captureAll(),
-                save: !changed.isEmpty && changed.contains(ObjectIdentifier(entry.object))
-                    ? save : nil)
+        var parts: [_CapturedObjects] = []
+        var last: _CapturedObjects?
+        for index in objects.indices {
+            let part = objects[index].object._$capture(after: last, upTo: objects.count - index)
+            guard let part else { continue }
+            parts.append(part)
+            last = part
         }
         return Capture(
-            entries: entries, links: links, rejections: rejections, layer: state.pending,
-            revision: state.revision)
+            objects: objects, parts: parts, save: captureSave(), links: links,
+            rejections: rejections, layer: state.pending, revision: state.revision)
+    }
+
+    /// Returns the save in progress if it changes pending objects, and these objects.
+    private func captureSave() -> Capture.Save? {
+        guard let save = core.saves.inFlight else { return nil }
+        let changed = save.changedObjects
+        let both = Set(objects.map { ObjectIdentifier($0.object) }).intersection(changed)
+        return both.isEmpty ? nil : Capture.Save(objects: both, commit: save.commit)
     }
 
     /// Restores what was pending when a capture was taken.
@@ -247,29 +255,22 @@ final class PendingChanges {
     func restore(_ capture: Capture, isRewinding: Bool = false) {
         mayReferToUninserted = true
         noteOtherChange()
-        let isPrefix =
-            capture.entries.count <= objects.count
-            && capture.entries.indices.allSatisfy {
-                objects[$0].object === capture.entries[$0].object
-            }
-        var released: [Any] = []
-        if isPrefix {
-            released = returnObjects(to: capture.entries)
+        var released: [Any] = [objects]
+        if beginsWithObjects(of: capture) {
+            for entry in objects[capture.objects.count...] { entry.object._$revert(to: entry.base) }
+            released.append(holders.removeAll(from: capture.objects.count))
+            objects = capture.objects
         } else {
-            released.append((objects, holders))
+            released.append(holders)
             replaceObjects(with: capture.entries)
         }
-        capture.entries.withUnsafeBufferPointer { entries in
-            // A loop over the entries would copy them.
-            for index in entries.indices {
-                let object = entries[index].object
-                guard let present = object._$restore(entries[index].state, in: core) else {
-                    continue
-                }
+        for part in capture.parts {
+            part.model._$restore(part, in: core) { index in
+                let captured = part[index]
                 if isRewinding {
-                    object._$setRevision(entries[index].revision)
-                } else if present > entries[index].revision {
-                    rebase(object, present, onto: entries[index].knownRevision)
+                    captured.object._$setRevision(captured.revision)
+                } else if captured.object._$revision > captured.revision {
+                    rebase(captured.object, onto: capture.knownRevision(of: captured))
                 }
             }
         }
@@ -280,23 +281,20 @@ final class PendingChanges {
         withExtendedLifetime(released) {}
     }
 
-    /// Removes the objects that are not among the first ones, and restores these; returns what is
-    /// not used any more.
-    private func returnObjects(to entries: [Capture.Entry]) -> [Any] {
-        // Not the whole lists, of which changes would make copies.
-        let rest = Array(objects[entries.count...])
-        for entry in rest { entry.object._$revert(to: entry.base) }
-        objects.removeSubrange(entries.count...)
-        var released: [Any] = [rest, holders.removeAll(from: entries.count)]
-        for index in entries.indices where !objects[index].isSame(as: entries[index].pending) {
-            released.append(objects[index])
-            objects[index] = entries[index].pending
+    /// Returns whether the first pending objects are those of a capture.
+    private func beginsWithObjects(of capture: Capture) -> Bool {
+        guard capture.objects.count <= objects.count else { return false }
+        return objects.withUnsafeBufferPointer { present in
+            capture.objects.withUnsafeBufferPointer { captured in
+                captured.baseAddress == present.baseAddress
+                    || captured.indices.allSatisfy { captured[$0].object === present[$0].object }
+            }
         }
-        return released
     }
 
     /// Notes that an object shows values older than a change that others have made.
-    private func rebase(_ object: some Model, _ present: Revision, onto known: Revision) {
+    private func rebase(_ object: some Model, onto known: Revision) {
+        let present = object._$revision
         guard present > known else { return }
         object._$setRevision(known)
         core.markOutdated(object, present)

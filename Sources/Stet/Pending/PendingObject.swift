@@ -13,12 +13,6 @@ struct PendingObject {
     var isDeletionConfirmed = false
 
     var key: ObjectKey { object._$key }
-
-    /// Returns whether the object has the same values before its edits as in another entry of it.
-    func isSame(as other: PendingObject) -> Bool {
-        base === other.base && normalized === other.normalized
-            && isDeletionConfirmed == other.isDeletionConfirmed
-    }
 }
 
 /// A link whose addition, removal or move is unsaved.

@@ -81,7 +81,7 @@ extension PendingChanges {
         guard let entry = self[object] else { return value }
         let known = entry.normalized ?? (object.isInserted ? nil : entry.base)
         if let known {
-            let snapshot = unsafeDowncast(known, to: ObjectCapture<M>.self).snapshot
+            let snapshot = unsafeDowncast(known, to: ObjectCapture<M>.self).values.snapshot
             if snapshot[keyPath: property]._value == value { return value }
         }
         return M._$description.normalized(value, slot: slot)

@@ -36,8 +36,8 @@ final class SaveInProgress: CommitWork {
     /// The submitted pending changes, while the writer has them.
     var sent: PendingChanges.Sent?
     private(set) var submission: Submission?
-    /// The revision of its commit; nil before the commit is made.
-    var committed: Revision?
+    /// Its commit, once it is made.
+    let commit = MadeCommit()
     /// The edits made during the save, until they are put on top of it again.
     var editsDuringSave: EditsDuringSave?
     /// The outcome of the save; nil before it has ended.
@@ -45,6 +45,12 @@ final class SaveInProgress: CommitWork {
     /// The span of the save, and that of the wait for the writer; nil without a tracing system.
     private let span: StoreSpan?
     private var commitSpan: StoreSpan?
+
+    /// The commit of a save, which captures retain without the save.
+    final class MadeCommit {
+        /// The revision; nil before the commit is made.
+        var revision: Revision?
+    }
 
     init(
         _ core: ContextCore, _ label: String?, _ id: CommitID?, start: PendingChanges.Capture?

@@ -159,7 +159,7 @@ final class SaveLine {
         }
         for key in save.derived { core.object(key)?._$setRevision(commit.revision) }
         core.state.sent = nil
-        save.committed = commit.revision
+        save.commit.revision = commit.revision
         core.ownCommits.land(commit.id, commit.revision)
         last = commit.revision
         StoreFollower(core).show(commit)

@@ -139,6 +139,6 @@ extension Model {
         if values.isEmpty { return }
         let capture = try _$capture(replacing: values)
         guard _$willChange() else { return }
-        table.core.pending.change(self) { _ in capture?.restore(self) }
+        table.core.pending.change(self) { _ in capture?.values.restore(self) }
     }
 }

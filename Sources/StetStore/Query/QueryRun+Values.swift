@@ -79,14 +79,38 @@ extension QueryRun {
         return CoveredRows(state, index, reading: slots, keepsRows: keepsRows)
     }
 
+    /// Returns the slot whose stored bytes alone are the value of a node, of a type; nil where the
+    /// value must be computed, or converted.
+    package func storedSlot(of node: QueryNode, _ type: ValueType) -> Slot? {
+        guard case .property(.root, let slot) = node else { return nil }
+        let property = state.entity(query.entity).properties[slot]
+        let isPlain = property.seal == nil && !property.isLarge && property.embedded == nil
+        return isPlain && property.type == type ? slot : nil
+    }
+
     /// Calls `body` with the objects of the page, in order, and the values of nodes, which are
     /// valid for `body` only.
+    ///
+    /// - Parameters:
+    ///   - nodes: The nodes.
+    ///   - slots: For each node, the slot from which `body` reads the value by itself; nil to
+    ///     compute it.
+    ///   - body: The function; where it reads all values by itself, it gets none.
+    /// - Throws: `DecodingFailure`, and the errors of the read and of `body`.
     package func forEachOfPage(
-        reading nodes: [QueryNode],
-        _ body: (ObjectID, UnsafeBufferPointer<Value>) throws -> Void
+        reading nodes: [QueryNode], storedIn slots: [Slot?] = [],
+        _ body: (Row, UnsafeBufferPointer<Value>) throws -> Void
     ) throws {
         let compiler = QueryCompiler(state.schema, root: query.entity)
-        let operands = nodes.map(compiler.operand)
+        let computed = nodes.indices.filter { slots.element(at: $0) ?? nil == nil }
+        if computed.isEmpty {
+            let none = UnsafeBufferPointer<Value>(start: nil, count: 0)
+            return try forEachRowOfPage(reading: nodes) { row in
+                try body(row, none)
+                return true
+            }
+        }
+        let operands = computed.map { (place: $0, operand: compiler.operand(nodes[$0])) }
         var frame = QueryFrame(state)
         // The values of one object at a time: all of them would take as much memory as the result.
         let values = UnsafeMutableBufferPointer<Value>.allocate(capacity: nodes.count)
@@ -94,8 +118,8 @@ extension QueryRun {
         defer { values.deinitialize().deallocate() }
         try forEachRowOfPage(reading: nodes) { row in
             frame.root = row
-            for place in operands.indices { values[place] = try operands[place].value(&frame) }
-            try body(row.id, UnsafeBufferPointer(values))
+            for (place, operand) in operands { values[place] = try operand.value(&frame) }
+            try body(row, UnsafeBufferPointer(values))
             return true
         }
     }

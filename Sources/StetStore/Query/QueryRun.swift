@@ -212,8 +212,12 @@ package final class QueryRun {
         let leavesOut = !overlay.ids.isEmpty
         let isExact = path.isExact
         var frame = QueryFrame(state)
-        for id in ids where !leavesOut || !overlay.ids.contains(id) {
-            guard let row = try state.storedRow(query.entity, id) else { continue }
+        var records = RecordsAhead(of: query.entity)
+        for (place, id) in ids.enumerated() where !leavesOut || !overlay.ids.contains(id) {
+            // Not ahead of the first, as some queries need only one.
+            let next = place > 0 ? ids.element(at: place + 1) : nil
+            let record = try records.record(id, before: next, in: state.reader)
+            guard let row = try state.storedRow(query.entity, record) else { continue }
             if !isExact {
                 frame.root = row
                 guard try condition.test(&frame) else { continue }

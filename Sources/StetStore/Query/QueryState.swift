@@ -40,7 +40,7 @@ package final class QueryState {
         package let id: ObjectID
         package let revision: Revision
         package let body: UnsafeRawBufferPointer
-        private let propertyCount: Int
+        package let propertyCount: Int
 
         /// - Throws: `DecodingFailure` when the body is too short for the number of properties.
         @inline(__always)
@@ -189,9 +189,14 @@ package final class QueryState {
 
     /// Returns the object as stored at the revision.
     func storedRow(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
+        try storedRow(entity, FoundRecord(entity, id, in: reader))
+    }
+
+    /// Returns an object whose record was looked up, as stored at the revision.
+    func storedRow(_ entity: EntityNumber, _ found: FoundRecord) throws -> Row? {
         try counter.visit()
-        guard let (header, stored) = try reader.stored(entity, id) else { return nil }
-        return try row(entity, id, header, stored)
+        guard let (header, stored) = try found.checked() else { return nil }
+        return try row(entity, found.id, header, stored)
     }
 
     private func row(

@@ -35,35 +35,39 @@ package struct StoreReader: ~Copyable {
         ofEntity entity: EntityNumber, _ id: ObjectID, asOf revision: Revision,
         _ body: (Record) throws -> Result
     ) throws -> Result? {
-        guard let (header, stored) = try stored(entity, id) else { return nil }
-        if header.revision <= revision {
-            if header.isTombstone { return nil }
-            return try withBody(header, stored, entity) { bytes in
-                try body(Record(revision: header.revision, body: bytes))
-            }
+        try withRecord(FoundRecord(entity, id, in: self), ofEntity: entity, asOf: revision, body)
+    }
+
+    /// Calls `body` with a record that was looked up, as `withRecord` of its object does.
+    @inline(__always)
+    package func withRecord<Result>(
+        _ found: FoundRecord, ofEntity entity: EntityNumber, asOf revision: Revision,
+        _ body: (Record) throws -> Result
+    ) throws -> Result? {
+        guard let (header, stored) = try found.checked() else { return nil }
+        if header.revision > revision {
+            return try withEarlierRecord(header, stored, entity, found.id, revision, body)
         }
-        return try withEarlierRecord(header, stored, entity, id, revision, body)
+        if header.isTombstone { return nil }
+        return try withBody(header, stored, entity) { bytes in
+            try body(Record(revision: header.revision, body: bytes))
+        }
     }
 
     /// Returns header and body as they are stored, checked; nil when there never was such an
     /// object.
     func stored(
         _ entity: EntityNumber, _ id: ObjectID
-    ) throws -> (RecordHeader, UnsafeRawBufferPointer)? {
-        // Without a retain for each record.
-        let found = try Unmanaged.passUnretained(file)._withUnsafeGuaranteedRef { file in
-            try file.projection.record(entity, id, in: transaction)
-        }
-        return try found.map { try Self.decode($0, id) }
+    ) throws -> (header: RecordHeader, body: UnsafeRawBufferPointer)? {
+        try FoundRecord(entity, id, in: self).checked()
     }
 
-    @inline(__always)
-    private static func decode(
-        _ value: UnsafeRawBufferPointer, _ id: ObjectID
-    ) throws -> (RecordHeader, UnsafeRawBufferPointer) {
-        let header = try RecordHeader(decoding: value)
-        try header.verify(value, of: id)
-        return (header, UnsafeRawBufferPointer(rebasing: value[RecordLayout.headerByteCount...]))
+    /// Returns the record of an object as it is stored; nil when there never was such an object.
+    func record(_ entity: EntityNumber, _ id: ObjectID) throws -> UnsafeRawBufferPointer? {
+        // Without a retain for each record.
+        try Unmanaged.passUnretained(file)._withUnsafeGuaranteedRef { file in
+            try file.projection.record(entity, id, in: transaction)
+        }
     }
 
     /// Calls `body` with the body of a record in the current schema.
@@ -163,7 +167,7 @@ package struct StoreReader: ~Copyable {
             entry = try cursor.next()
             entry?.value.prefetch()
             let id = try RecordLayout.id(ofKey: present.key)
-            let (header, stored) = try Self.decode(present.value, id)
+            let (header, stored) = try FoundRecord.checked(present.value, of: id)
             if header.revision > revision {
                 let isLast = try withEarlierRecord(header, stored, entity, id, revision) {
                     try !body(id, $0)

@@ -150,7 +150,7 @@ public struct RecordReader {
 
     /// Creates a reader of a body that is long enough for the number of properties.
     @inlinable
-    init(checked body: UnsafeRawBufferPointer, propertyCount: Int) {
+    package init(checked body: UnsafeRawBufferPointer, propertyCount: Int) {
         // An empty buffer may have no base address. A record without properties is never read.
         base = body.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!
         byteCount = body.count

@@ -94,12 +94,27 @@ private struct Refusing: CodableAttribute {
                 == "Task.\(property) of object \(task.id) has a value that is not valid for its "
                 + "type."
         )
+        let unreadable = #expect(throws: StoreError.self) {
+            try readValues(of: property, older.fetch(Older.Task.self))
+        }
+        #expect(unreadable?.code == .unreadableValue)
         #expect(try reading.object(Older.Task.self, id: other.id)?.status == .draft)
         #expect(try older.verify().problems == [])
         let changes = try #require(try older.journal().first).changes(of: Older.Task.self)
         #expect(changes.map(\.id) == [task.id, other.id].sorted())
         #expect(changes.first { $0.id == task.id }?.new.snapshot == nil)
         #expect(changes.first { $0.id == other.id }?.new.snapshot?.status == .draft)
+    }
+
+    private func readValues(
+        of property: String, _ tasks: some ObjectQuery<Older.Task>
+    ) throws {
+        switch property {
+        case "status": _ = try tasks.values(of: \.status)
+        case "maybe": _ = try tasks.values(of: \.maybe, \.status)
+        case "list": _ = try tasks.values(of: \.list)
+        default: _ = try tasks.values(of: \.size)
+        }
     }
 
     @Test(arguments: [

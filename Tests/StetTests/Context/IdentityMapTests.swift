@@ -60,6 +60,28 @@ import Testing
         #expect(!isScattered)
     }
 
+    @Test func mapsOfOneObjectAndOfAFewAreRight() {
+        for seed in 0..<300 as Range<UInt64> {
+            let ids = (0..<Int(seed % 6)).map { _ in ObjectID() }
+            #expect(compare(ids, seed: seed, removals: Int(seed % 11)).matches)
+        }
+        var map = IdentityMap(idOffset: Objects.idOffset)
+        let ids = [ObjectID(), ObjectID()]
+        let objects = Objects(ids)
+        map.reserve(1)
+        #expect(map.insert(ids[0], objects[0]) == nil)
+        map.remove(ids[1])
+        #expect(map.count == 1)
+        map.remove(ids[0])
+        map.remove(ids[0])
+        #expect(map.count == 0)
+        #expect(map.insert(ids[1], objects[1]) == nil)
+        map.reserve(2)
+        #expect(map[ids[1]] == objects[1])
+        #expect(map[ids[0]] == nil)
+        #expect(map.count == 1)
+    }
+
     @Test func idsWithEqualHashesAreToldApart() {
         var map = IdentityMap(idOffset: Objects.idOffset)
         // Halves whose exclusive or is the same have the same hash.

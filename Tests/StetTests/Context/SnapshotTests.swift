@@ -25,6 +25,71 @@ import Testing
         #expect(try context.referrers(of: notebook).map { $0.id } == [article.id])
     }
 
+    private func text(_ article: Article) -> String {
+        "\(article.title) \(article.rating) \(article.notebook?.name ?? "-")"
+    }
+
+    /// A snapshot keeps its objects in parts of one model and of limited size.
+    @Test func aSnapshotOfManyObjectsOfSeveralModelsRestoresEach() throws {
+        let scratch = try Scratch()
+        let context = scratch.store.context()
+        let notebooks = (0..<150).map { Notebook(name: "notebook \($0)") }
+        let articles = (0..<300).map { number in
+            Article(title: "article \(number)", notebook: notebooks[number / 2])
+        }
+        for article in articles { context.insert(article) }
+        try context.save()
+        // A long run of one model, then a few of each in turn.
+        for article in articles[..<140] { article.rating = 1 }
+        for number in 0..<50 {
+            notebooks[number].name = "edited \(number)"
+            articles[140 + number].notebook = notebooks[149 - number]
+        }
+        context.delete(articles[200])
+        let (first, shown) = (context.snapshot(), articles.map(text))
+
+        for article in articles[..<200] { article.title = "later" }
+        for notebook in notebooks[100...] { notebook.name = "later" }
+        context.delete(articles[3])
+        let second = context.snapshot()
+        for article in articles[..<150] { article.notebook = nil }
+        context.restore(second)
+        #expect(articles[..<200].filter { $0.title == "later" }.count == 200)
+        #expect(articles[3].isDeleted)
+        for _ in 0..<2 {
+            context.restore(first)
+            #expect(articles.map(text) == shown)
+            #expect(articles.indices.filter { articles[$0].isDeleted } == [200])
+            #expect(articles.filter(\.hasChanges).count == 191)
+            #expect(notebooks.filter(\.hasChanges).count == 50)
+            articles[299].rating = 5
+            notebooks[0].name = "again"
+        }
+        context.restore(first)
+        try context.save()
+        let saved = try scratch.store.fetch(Article.self).all()
+        #expect(saved.count == 299)
+        #expect(saved.filter { $0.rating == 1 }.count == 140)
+        #expect(saved.allSatisfy { $0.title.hasPrefix("article") })
+    }
+
+    @Test(arguments: [1, 2, 5, 6, 21, 22, 85, 86, 149, 150])
+    func aSnapshotOfAnyNumberOfObjectsRestoresEach(count: Int) throws {
+        let scratch = try Scratch()
+        let context = scratch.store.context()
+        let articles = (0..<count).map { Article(title: "\($0)") }
+        for article in articles { context.insert(article) }
+        let snapshot = context.snapshot()
+        for article in articles { article.title += " edited" }
+        context.restore(snapshot)
+        #expect(articles.map(\.title) == (0..<count).map { "\($0)" })
+        for article in articles[(count / 2)...] { context.delete(article) }
+        context.restore(snapshot)
+        #expect(articles.filter(\.isInserted).count == count)
+        #expect(articles.filter(\.isDeleted).isEmpty)
+        #expect(try context.save()?.changeCount == count)
+    }
+
     @Test func insertedDeletedAndRestoredIsTheSameInstance() throws {
         let scratch = try Scratch()
         let context = scratch.store.context()

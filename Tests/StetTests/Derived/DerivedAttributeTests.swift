@@ -61,6 +61,24 @@ import Testing
 
     // MARK: References
 
+    @Test func valuesOfDerivedPropertiesAreThoseOfTheObjects() throws {
+        let staff = try Staff()
+        let (context, company, person) = try staff.saved()
+        context.insert(Employee(first: "Alan", last: "Turing"))
+        try context.save()
+        for edits in [{}, { person.first = "Augusta" }, { company.name = "Engines" }] {
+            edits()
+            let people = context.fetch(Employee.self).sorted(by: \.last)
+            let objects = try people.all()
+            #expect(try people.values(of: \.fullName) == objects.map(\.fullName))
+            #expect(try people.values(of: \.employerName) == objects.map(\.employerName))
+            let triples = try people.values(of: \.isAdult, \.card, \.monthsLeft)
+            #expect(triples.map { $0.0 } == objects.map(\.isAdult))
+            #expect(triples.map { $0.1 } == objects.map(\.card))
+            #expect(triples.map { $0.2 } == objects.map(\.monthsLeft))
+        }
+    }
+
     @Test func aChangeOfTheTargetChangesTheObjectsThatReferToIt() throws {
         let staff = try Staff()
         let (context, company, person) = try staff.saved()

@@ -63,6 +63,21 @@ import Testing
                 == ["3001", "8000"])
     }
 
+    @Test func valuesOfMembersAreThoseOfTheObjects() throws {
+        town.ann.contact.mail = "ann@example.org"
+        let query = context.fetch(Resident.self).sorted(by: \.name)
+        let residents = try query.all()
+        #expect(try query.values(of: \.address.city) == residents.map(\.address.city))
+        #expect(try query.values(of: \.address.zip) == residents.map(\.address.zip))
+        let triples = try query.values(of: \.contact.mail, \.name, \.contact.calls)
+        #expect(triples.map { $0.0 } == residents.map(\.contact.mail))
+        #expect(triples.map { $0.1 } == residents.map(\.name))
+        #expect(triples.map { $0.2 } == residents.map(\.contact.calls))
+        #expect(
+            try query.values(of: \.landlord?.address.city).map { $0 ?? nil }
+                == residents.map { $0.landlord?.address.city })
+    }
+
     @Test func indexesOfMembersAreUsed() throws {
         let byCity = context.fetch(Resident.self) {
             $0.address.city.folded(.caseInsensitive) == "bern"

@@ -46,6 +46,41 @@ import Testing
         #expect(try stored.values(of: \.number) == Array(0..<40))
     }
 
+    @Test func valuesOfEachTypeAreThoseOfTheObjects() throws {
+        samples[3].note = "edited"
+        samples[3].kind = .blue
+        samples[5].size = nil
+        samples[6].box = nil
+        let found = try all.all()
+        #expect(try all.values(of: \.number) == found.map(\.number))
+        #expect(try all.values(of: \.small) == found.map(\.small))
+        #expect(try all.values(of: \.whole) == found.map(\.whole))
+        #expect(
+            try all.values(of: \.real).map(\.bitPattern) == found.map(\.real.bitPattern))
+        #expect(try all.values(of: \.size) == found.map(\.size))
+        #expect(try all.values(of: \.text) == found.map(\.text))
+        #expect(try all.values(of: \.note) == found.map(\.note))
+        #expect(try all.values(of: \.date) == found.map(\.date))
+        #expect(try all.values(of: \.flag) == found.map(\.flag))
+        #expect(try all.values(of: \.price) == found.map(\.price))
+        #expect(try all.values(of: \.kind) == found.map(\.kind))
+        #expect(try all.values(of: \.id) == found.map { $0.id })
+        #expect(try all.values(of: \.box?.id) == found.map { $0.box?.id })
+        #expect(try all.values(of: \.box?.rank).map { $0 ?? nil } == found.map { $0.box?.rank })
+    }
+
+    @Test func computedValuesAndStoredOnesComeTogether() throws {
+        let found = try all.all()
+        let quadruples = try all.values(of: \.text, { $0.number + 1 }, \.note, \.text)
+        #expect(quadruples.map { $0.0 } == found.map(\.text))
+        #expect(quadruples.map { $0.1 } == found.map { $0.number + 1 })
+        #expect(quadruples.map { $0.2 } == found.map(\.note))
+        #expect(quadruples.map { $0.3 } == found.map(\.text))
+        let pairs = try all.values(of: { $0.number * 2 }, \.kind)
+        #expect(pairs.map { $0.0 } == found.map { $0.number * 2 })
+        #expect(pairs.map { $0.1 } == found.map(\.kind))
+    }
+
     @Test func aValueThatItsTypeCannotRepresentIsAnError() throws {
         samples[0].number = .max
         let error = #expect(throws: StoreError.self) { try all.values { $0.number + 1 } }

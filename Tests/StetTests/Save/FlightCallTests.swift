@@ -22,6 +22,25 @@ import Testing
         #expect(try desk.labels() == ["first", "flight", "blocking"])
     }
 
+    @Test func aSnapshotTakenDuringAFlightDoesNotRetainIt() async throws {
+        let desk = try Desk()
+        let (context, notebook, article) = (desk.context, desk.notebook, desk.article)
+        notebook.name = "flight"
+        desk.hold()
+        let save = await desk.send("flight")
+        let empty = context.snapshot()
+        notebook.name = "later"
+        article.rating = 3
+        let both = context.snapshot()
+        weak let flight = context.core.saves.inFlight
+        #expect(flight != nil)
+        desk.releaseNow()
+        #expect(try await save.value?.revision == 2)
+        #expect(flight == nil)
+        withExtendedLifetime((empty, both)) {}
+        #expect(try await context.save()?.revision == 3)
+    }
+
     @Test func anEditLandsTheFlightFirst() async throws {
         let desk = try Desk()
         let (context, notebook, article) = (desk.context, desk.notebook, desk.article)

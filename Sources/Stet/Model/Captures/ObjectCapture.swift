@@ -1,9 +1,42 @@
 import StetStore
 
-/// The values of an object at a moment, with its attachment: the state that is restored when its
-/// edits are discarded.
+/// The captured values of one object, as a reference that code for all models passes on.
 @usableFromInline
 final class ObjectCapture<M: Model> {
+    @usableFromInline let values: CapturedValues<M>
+
+    @inlinable
+    init(_ object: M) { values = CapturedValues(object) }
+
+    init(_ values: consuming CapturedValues<M>) { self.values = values }
+
+    /// Creates the capture of an object that shows a snapshot, with the attachment of another
+    /// state.
+    init(
+        _ snapshot: M.Snapshot, attached: AnyObject? = nil,
+        _ attachedSlot: UInt8 = _ModelState.noSlot
+    ) {
+        values = CapturedValues(snapshot, attached: attached, attachedSlot)
+    }
+}
+
+/// The owner that a reference refers to, and the reference's position among the owner's members.
+struct ReferencePlace: Hashable {
+    /// The owner; `.none` for nil.
+    var owner: ObjectID
+    /// The position; nil where the members have no order.
+    var position: ListPosition?
+
+    /// The place of a reference that is nil.
+    static var none: ReferencePlace { ReferencePlace(owner: .none, position: nil) }
+}
+
+/// The values of an object at a moment, with its attachment: the state that is restored when its
+/// edits are discarded.
+///
+/// It cannot be copied, because copies count the references of all values.
+@usableFromInline
+struct CapturedValues<M: Model>: ~Copyable {
     @usableFromInline let snapshot: M.Snapshot
     /// The attachment, as in the state of the object; it retains the uninserted objects that the
     /// object referred to.
@@ -18,16 +51,16 @@ final class ObjectCapture<M: Model> {
         }
     }
 
-    /// Creates the capture of an object that shows a snapshot, with the attachment of another
+    /// Creates the values of an object that shows a snapshot, with the attachment of another
     /// state.
-    init(
-        _ snapshot: M.Snapshot, attached: AnyObject? = nil,
-        _ attachedSlot: UInt8 = _ModelState.noSlot
-    ) {
+    init(_ snapshot: M.Snapshot, attached: AnyObject?, _ attachedSlot: UInt8) {
         self.snapshot = snapshot
         self.attached = attached
         self.attachedSlot = attachedSlot
     }
+
+    /// Returns the same values once more.
+    func copy() -> CapturedValues { CapturedValues(snapshot, attached: attached, attachedSlot) }
 
     private var attachment: Attachment { Attachment(attached, attachedSlot) }
 
@@ -58,34 +91,6 @@ final class ObjectCapture<M: Model> {
     }
 }
 
-/// The values of an object at a moment, with its flags and its revision.
-///
-/// Used by the code that `@Model` writes.
-public struct _CapturedState {
-    /// An `ObjectCapture`.
-    @usableFromInline let values: AnyObject
-    @usableFromInline let flags: _ModelState.Flags
-    @usableFromInline let revision: Revision
-
-    @usableFromInline
-    init(values: AnyObject, flags: _ModelState.Flags, revision: Revision) {
-        self.values = values
-        self.flags = flags
-        self.revision = revision
-    }
-}
-
-/// The owner that a reference refers to, and the reference's position among the owner's members.
-struct ReferencePlace: Hashable {
-    /// The owner; `.none` for nil.
-    var owner: ObjectID
-    /// The position; nil where the members have no order.
-    var position: ListPosition?
-
-    /// The place of a reference that is nil.
-    static var none: ReferencePlace { ReferencePlace(owner: .none, position: nil) }
-}
-
 extension Model {
     /// Returns the current owner and position of the reference in a slot.
     func _$place(in slot: Slot) -> ReferencePlace {
@@ -96,7 +101,7 @@ extension Model {
 
     /// Returns the owner and position that the reference in a slot had when it was captured.
     static func _$place(in slot: Slot, of capture: AnyObject) -> ReferencePlace {
-        unsafeDowncast(capture, to: ObjectCapture<Self>.self).place(in: slot)
+        unsafeDowncast(capture, to: ObjectCapture<Self>.self).values.place(in: slot)
     }
 
     /// Writes the current values.

@@ -146,7 +146,9 @@ extension ObjectQuery {
         of value: (M.Fields) -> QueryExpression<T>
     ) throws -> [T] {
         var all: [T] = []
-        try forEachFound(of: value) { count in
+        var request = FoundRequest<M>()
+        request.add(value)
+        try forEachFound(request) { count in
             all.reserveCapacity(count)
         } body: { found in
             all.append(try found.next())
@@ -162,7 +164,10 @@ extension ObjectQuery {
         of value: (M.Fields) -> QueryExpression<T>?
     ) throws -> [T?] {
         var all: [T?] = []
-        try forEachFound([value(M.fields)?.node ?? .constant(.null)]) { found in
+        var request = FoundRequest<M>()
+        request.add(value(M.fields)?.node ?? .constant(.null), T.self)
+        try forEachFound(request) { _ in
+        } body: { found in
             all.append(try found.nextOrNil())
         }
         return all
@@ -178,7 +183,10 @@ extension ObjectQuery {
     ) throws -> [(A, B)] {
         // Not the form for any number, whose loop the compiler does not write out for the types.
         var all: [(A, B)] = []
-        try forEachFound(of: first, second) { count in
+        var request = FoundRequest<M>()
+        request.add(first)
+        request.add(second)
+        try forEachFound(request) { count in
             all.reserveCapacity(count)
         } body: { found in
             all.append((try found.next(), try found.next()))
@@ -195,7 +203,9 @@ extension ObjectQuery {
         of value: repeat (M.Fields) -> QueryExpression<each T>
     ) throws -> [(repeat each T)] {
         var all: [(repeat each T)] = []
-        try forEachFound(of: repeat each value) { count in
+        var request = FoundRequest<M>()
+        for value in repeat each value { request.add(value) }
+        try forEachFound(request) { count in
             all.reserveCapacity(count)
         } body: { found in
             all.append((repeat try found.next() as each T))
@@ -206,24 +216,21 @@ extension ObjectQuery {
     /// Calls `body` with the values of each object, in the order of the query; before that
     /// `prepare` with the number of objects to reserve memory for, where it is known.
     @usableFromInline
-    func forEachFound<each T: StoredValue>(
-        of value: repeat (M.Fields) -> QueryExpression<each T>, prepare: (Int) -> Void,
+    func forEachFound(
+        _ request: FoundRequest<M>, prepare: (Int) -> Void,
         body: (inout FoundValues) throws -> Void
-    ) throws {
-        var nodes: [QueryNode] = []
-        for value in repeat each value { nodes.append(value(M.fields).node) }
-        try forEachFound(nodes, prepare, body)
-    }
-
-    private func forEachFound(
-        _ nodes: [QueryNode], _ prepare: (Int) -> Void = { _ in },
-        _ body: (inout FoundValues) throws -> Void
     ) throws {
         try read { run in
             if let count = run.reservableCount { prepare(count) }
-            try run.forEachOfPage(reading: nodes) { id, values in
-                var found = FoundValues(id: id, values: values, entity: M._$name)
-                try body(&found)
+            let nodes = request.values.map(\.node)
+            let slots = request.values.map { run.storedSlot(of: $0.node, $0.type) }
+            try slots.withUnsafeBufferPointer { places in
+                try run.forEachOfPage(reading: nodes, storedIn: slots) { row, values in
+                    var found = FoundValues(
+                        model: M.self, id: row.id, record: row.body,
+                        propertyCount: row.propertyCount, slots: places, values: values)
+                    try body(&found)
+                }
             }
         }
     }
@@ -239,11 +246,9 @@ extension ObjectQuery {
     public func explain<each T: StoredValue>(
         analyze: Bool = false, valuesOf value: repeat (M.Fields) -> QueryExpression<each T>
     ) throws -> String {
-        // Programs of Swift 6.3.1 crash if the closures are passed on to a function that returns
-        // the nodes, which `forEachFound` could share.
-        var nodes: [QueryNode] = []
-        for value in repeat each value { nodes.append(value(M.fields).node) }
-        return try explanation(analyze: analyze, reading: nodes)
+        var request = FoundRequest<M>()
+        for value in repeat each value { request.add(value) }
+        return try explanation(analyze: analyze, reading: request.values.map(\.node))
     }
 
     /// Returns the distinct values of the objects, in ascending order.
@@ -397,36 +402,5 @@ public final class QueryGroup<M: Model>: QueryAggregates {
 
     private func checkOpen() {
         trap(unless: isOpen, "a group is of use only in the closure of 'grouped(by:)'")
-    }
-}
-
-/// The values of one object of a query that are asked for, read one after another.
-@usableFromInline
-struct FoundValues {
-    let id: ObjectID
-    @usableFromInline let values: UnsafeBufferPointer<Value>
-    let entity: String
-    /// The place of the next value.
-    @usableFromInline var place = 0
-
-    @inlinable
-    mutating func next<T: StoredValue>() throws -> T {
-        guard let value = T(_value: values[place]) else { throw unreadable("\(T.self)") }
-        place += 1
-        return value
-    }
-
-    mutating func nextOrNil<T: StoredValue>() throws -> T? {
-        if case .null = values[place] { return nil }
-        return try next() as T
-    }
-
-    @usableFromInline
-    func unreadable(_ type: String) -> StoreError {
-        StoreError(
-            .unreadableValue,
-            message: "A value of the object \(id) of \(entity) does not fit \(type).",
-            advice: "Newer code has written it, or it is the result of a calculation that does not "
-                + "fit its type: '??' replaces it.")
     }
 }
