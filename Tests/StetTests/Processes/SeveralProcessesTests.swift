@@ -24,6 +24,40 @@ import Testing
         return try context.save()?.revision
     }
 
+    // MARK: Reads
+
+    @Test func aReadShowsItsRevisionWhileAnotherProcessSaves() throws {
+        let store = try open()
+        let context = store.context()
+        let notebooks = (0..<12).map { Notebook(name: "notebook \($0)") }
+        for notebook in notebooks { context.insert(notebook) }
+        try context.save()
+        func names(
+            _ context: ManagedContext, after each: (Int) throws -> Void = { _ in }
+        ) throws -> [String?] {
+            try notebooks.indices.map { index in
+                let name = try context.object(Notebook.self, id: notebooks[index].id)?.name
+                try each(index)
+                return name
+            }
+        }
+        let shown = try store.read { context in
+            try names(context) { index in
+                if index % 4 > 0 { return }
+                let child = try RunningChild(["random", path, "60", "\(index)"])
+                #expect(child.status() == 0)
+            }
+        }
+        #expect(shown == (0..<12).map { "notebook \($0)" })
+        #expect(try store.revision() == 181)
+        try store.read { context in
+            let later = try names(context)
+            #expect(later != shown)
+            #expect(context.revision == 181)
+        }
+        #expect(try store.verify().problems == [])
+    }
+
     // MARK: Observers
 
     /// `STET_SCALE` says how many times as many commits as in a usual run are made.
