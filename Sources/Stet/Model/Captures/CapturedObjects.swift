@@ -36,6 +36,9 @@ final class CapturedObjects<M: Model>: _CapturedObjects {
     @usableFromInline
     struct Element: ~Copyable {
         /// The object, retained by hand: once, and not again whenever it is restored.
+        ///
+        /// Released by hand, too: code that Swift 6.3.1 optimises does not call a `deinit` of the
+        /// elements of this memory.
         @usableFromInline let object: Unmanaged<M>
         @usableFromInline let values: CapturedValues<M>
         @usableFromInline let flags: _ModelState.Flags
@@ -47,8 +50,6 @@ final class CapturedObjects<M: Model>: _CapturedObjects {
             values = CapturedValues(object)
             (flags, revision) = object._$inState { ($0.flags, $0.revision) }
         }
-
-        deinit { object.release() }
 
         /// Restores the values and flags if the object is in a context; returns whether it has
         /// another revision.
@@ -74,6 +75,7 @@ final class CapturedObjects<M: Model>: _CapturedObjects {
     }
 
     deinit {
+        for index in 0..<count { elements[index].object.release() }
         elements.deinitialize(count: count)
         elements.deallocate()
     }
