@@ -7,7 +7,7 @@ package struct NumberOrder: ~Copyable {
     }
 
     /// The number of entries up to which sorting by insertion is faster.
-    private static let smallCount = 24
+    private static let smallCount = 64
 
     let entries: UnsafeMutableBufferPointer<Entry>
     /// Room for as many entries.

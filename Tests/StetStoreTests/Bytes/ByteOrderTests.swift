@@ -31,7 +31,7 @@ import Testing
     @Test(arguments: Kind.allCases)
     func partsAreInTheOrderOfTheirBytesAndEqualOnesInTheirOwn(kind: Kind) {
         var random = SeededGenerator(seed: 1)
-        for count in [0, 1, 2, 3, 10, 24, 25, 26, 100, 1_000] {
+        for count in [0, 1, 2, 3, 10, 40, 64, 65, 100, 1_000] {
             for _ in 0..<10 {
                 let values = (0..<count).map { kind.part($0, &random) }
                 var bytes: [UInt8] = []
@@ -52,7 +52,7 @@ import Testing
     @Test func numbersAreInAscendingOrderAndEqualOnesInTheirOwn() {
         var random = SeededGenerator(seed: 2)
         for bits in [0, 1, 8, 20, 64] as [UInt64] {
-            for count in [0, 1, 2, 24, 25, 700] {
+            for count in [0, 1, 2, 64, 65, 700] {
                 let numbers = (0..<count).map { _ in bits == 0 ? 7 : random.next() >> (64 - bits) }
                 let expected = numbers.indices.sorted { (numbers[$0], $0) < (numbers[$1], $1) }
                 #expect(NumberOrder.sorted(numbers) == expected, "\(bits) bits, \(count)")
