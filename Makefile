@@ -21,7 +21,7 @@ endif
 
 # The examples are packages of their own; one folder serves them all, so that what they depend on is
 # built once. SwiftPM keeps its plan there, and would use that of another package.
-SERVICE_BUILD := $(CURDIR)/.build-service
+SERVICE_BUILD ?= $(CURDIR)/.build-service
 FORGET_PLAN = rm -f $(SERVICE_BUILD)/*.yaml
 BUILD_SERVICE = $(FORGET_PLAN) && \
   $(SWIFT) build --scratch-path $(SERVICE_BUILD) --package-path

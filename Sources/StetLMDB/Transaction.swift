@@ -10,15 +10,18 @@ package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
     /// The environment, which the code that runs the transaction retains.
     package unowned(unsafe) let environment: Environment
+    /// The cursors of the write transaction, which retains them; nil in one that only reads.
+    private unowned(unsafe) let cursors: WriteCursors?
 
-    init(handle: OpaquePointer, environment: Environment) {
+    init(handle: OpaquePointer, environment: Environment, cursors: WriteCursors? = nil) {
         self.handle = handle
         self.environment = environment
+        self.cursors = cursors
     }
 
     /// Returns the same view, for a value that uses it and ends before the closure does.
     package borrowing func shared() -> ReadTransaction {
-        ReadTransaction(handle: handle, environment: environment)
+        ReadTransaction(handle: handle, environment: environment, cursors: cursors)
     }
 
     /// Returns the value of `key`; nil when there is none.
@@ -30,7 +33,12 @@ package struct ReadTransaction: ~Copyable {
         #endif
         var key = MDB_val(key)
         var value = MDB_val()
-        let code = mdb_get(handle, table.handle, &key, &value)
+        let code =
+            if let cursors {
+                mdb_cursor_get(try cursors.handle(of: table, for: .get), &key, &value, MDB_SET)
+            } else {
+                mdb_get(handle, table.handle, &key, &value)
+            }
         if code == MDB_NOTFOUND { return nil }
         try check(code, .get, environment.path)
         return UnsafeRawBufferPointer(value)
@@ -84,9 +92,11 @@ package struct WriteTransaction: ~Copyable {
 
     /// The log's record of the changes; nil when there is no log.
     private let recorder: OperationRecorder?
+    private let cursors: WriteCursors
 
     init(handle: OpaquePointer, environment: Environment, recorder: OperationRecorder?) {
-        reading = ReadTransaction(handle: handle, environment: environment)
+        cursors = WriteCursors(transaction: handle, path: environment.path)
+        reading = ReadTransaction(handle: handle, environment: environment, cursors: cursors)
         self.recorder = recorder
     }
 
@@ -96,9 +106,10 @@ package struct WriteTransaction: ~Copyable {
     ) throws(LMDBError) {
         try checkInjected(.put)
         recorder?.add(.put, table, key, value) { environment.name(of: table) }
+        let cursor = try cursors.handle(of: table, for: .put)
         var key = MDB_val(key)
         var value = MDB_val(value)
-        try check(mdb_put(handle, table.handle, &key, &value, 0), .put, environment.path)
+        try check(mdb_cursor_put(cursor, &key, &value, 0), .put, environment.path)
     }
 
     /// Reserves `byteCount` bytes for `key`, to be filled before the next change of this
@@ -111,11 +122,12 @@ package struct WriteTransaction: ~Copyable {
     ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
         try checkInjected(.put)
         recorder?.settle()
+        let cursor = try cursors.handle(of: table, for: .put)
         var lmdbKey = MDB_val(key)
         var value = MDB_val(mv_size: byteCount, mv_data: nil)
         let flags = appending ? MDB_RESERVE | MDB_APPEND : MDB_RESERVE
         try check(
-            mdb_put(handle, table.handle, &lmdbKey, &value, UInt32(flags)), .put, environment.path)
+            mdb_cursor_put(cursor, &lmdbKey, &value, UInt32(flags)), .put, environment.path)
         let reserved = UnsafeMutableRawBufferPointer(start: value.mv_data, count: value.mv_size)
         recorder?.add(appending ? .append : .put, table, key, reserving: reserved) {
             environment.name(of: table)
@@ -130,10 +142,12 @@ package struct WriteTransaction: ~Copyable {
     ) throws(LMDBError) -> Bool {
         try checkInjected(.delete)
         recorder?.settle()
+        let cursor = try cursors.handle(of: table, for: .delete)
         var lmdbKey = MDB_val(key)
-        let code = mdb_del(handle, table.handle, &lmdbKey, nil)
+        let code = mdb_cursor_get(cursor, &lmdbKey, nil, MDB_SET)
         if code == MDB_NOTFOUND { return false }
         try check(code, .delete, environment.path)
+        try check(mdb_cursor_del(cursor, 0), .delete, environment.path)
         recorder?.add(.delete, table, key) { environment.name(of: table) }
         return true
     }

@@ -12,7 +12,7 @@ import Testing
 
     @Test(arguments: 0..<4)
     func updatesLeadToWhatTheQueryGivesAnew(part: Int) throws {
-        let trials = max((Self.pairs ?? 20_000) / LiveQueryTrial.pairCount / 4, 1)
+        let trials = max((Self.pairs ?? repetitions(20_000)) / LiveQueryTrial.pairCount / 4, 1)
         var counts = LiveQueryTrial.Counts()
         for number in 0..<trials {
             var trial = try LiveQueryTrial(seed: 7, stream: part * trials + number)

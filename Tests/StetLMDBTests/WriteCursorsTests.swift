@@ -1,0 +1,149 @@
+import StetLMDB
+import StetTestSupport
+import Testing
+
+/// Changes of tables in every order, beside plain dictionaries: the cursor of a table stays where
+/// the last change was, which the next one must not notice.
+struct WriteCursorsTests {
+    /// A table, and what it should have.
+    private struct Twin {
+        let table: Table
+        var entries: [[UInt8]: [UInt8]] = [:]
+        var appendedCount: UInt16 = 0
+
+        func expected() -> [KeyValue] {
+            entries.map { KeyValue($0, $1) }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        }
+    }
+
+    private struct Refusal: Error {}
+
+    private let directory: EnvironmentDirectory
+    private let environment: Environment
+
+    init() throws {
+        directory = try EnvironmentDirectory()
+        environment = try directory.open(mapByteCount: 64 << 20)
+    }
+
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func tablesHaveWhatDictionariesHave(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var twins = [Twin(table: .unnamed), Twin(table: try environment.makeTable("a"))]
+        twins.append(Twin(table: try environment.makeTable("b")))
+        let names = try environment.entries(in: .unnamed)
+        for _ in 0..<12 {
+            var changed = twins
+            let isRefused = Int.random(in: 0..<5, using: &random) == 0
+            do {
+                try environment.write { transaction in
+                    for _ in 0..<Int.random(in: 1...20, using: &random) {
+                        let place = Int.random(in: 0..<changed.count, using: &random)
+                        try change(&changed[place], in: transaction, &random)
+                    }
+                    if isRefused { throw Refusal() }
+                }
+                twins = changed
+            } catch is Refusal {
+                #expect(isRefused)
+            }
+            for twin in twins {
+                let found = try environment.entries(in: twin.table)
+                #expect(found.filter { !names.map(\.key).contains($0.key) } == twin.expected())
+            }
+            let inspection = try FileInspection.inspect(
+                path: directory.file(), walkingPages: true)
+            #expect(inspection.damages == [])
+        }
+    }
+
+    /// Makes a series of changes of one kind.
+    private func change(
+        _ twin: inout Twin, in transaction: borrowing WriteTransaction,
+        _ random: inout SeededGenerator
+    ) throws {
+        let count = [1, 3, 40, 900][Int.random(in: 0..<4, using: &random)]
+        var keys = (0..<count).map { _ in key(&random) }
+        if Bool.random(using: &random) { keys.sort { $0.lexicographicallyPrecedes($1) } }
+        if Int.random(in: 0..<4, using: &random) == 0 { keys.reverse() }
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0, 1:
+            for key in keys { try put(key, value(&random), &twin, in: transaction) }
+        case 2:
+            for key in keys {
+                let value = value(&random)
+                try transaction.fill(key, value, in: twin.table)
+                twin.entries[key] = value
+            }
+        case 3:
+            // Of those that are there, and of some that are not.
+            let present = twin.expected().prefix(count).map(\.key)
+            for key in present + keys { try remove(key, &twin, in: transaction) }
+        case 4:
+            for key in keys {
+                try put(key, value(&random), &twin, in: transaction)
+                try remove(keys[Int.random(in: 0..<count, using: &random)], &twin, in: transaction)
+            }
+        case 5:
+            for _ in keys { try append(value(&random), &twin, in: transaction) }
+        case 6:
+            let isListed = twin.table == .unnamed || Int.random(in: 0..<3, using: &random) > 0
+            for key in keys.prefix(20) {
+                try put(key, value(&random), &twin, in: transaction)
+                let found = try transaction.reading.value(of: key, in: twin.table)
+                #expect(found == twin.entries[key])
+            }
+            if isListed { return }
+            try transaction.empty(twin.table)
+            twin.entries = [:]
+        default:
+            // A cursor that reads moves past the changes.
+            let cursor = try transaction.reading.cursor(in: twin.table)
+            for key in keys {
+                _ = try cursor.seek(key)
+                try put(key, value(&random), &twin, in: transaction)
+                let entry = try cursor.seek(key)
+                #expect(entry.map { Array($0.key) } == key)
+                #expect(entry.map { Array($0.value) } == twin.entries[key])
+                try remove(key, &twin, in: transaction)
+            }
+        }
+    }
+
+    private func put(
+        _ key: [UInt8], _ value: [UInt8], _ twin: inout Twin,
+        in transaction: borrowing WriteTransaction
+    ) throws {
+        try transaction.set(key, value, in: twin.table)
+        twin.entries[key] = value
+    }
+
+    private func append(
+        _ value: [UInt8], _ twin: inout Twin, in transaction: borrowing WriteTransaction
+    ) throws {
+        twin.appendedCount += 1
+        let key = [0xff, UInt8(twin.appendedCount >> 8), UInt8(twin.appendedCount & 0xff)]
+        try transaction.fill(key, value, in: twin.table, appending: true)
+        twin.entries[key] = value
+    }
+
+    private func remove(
+        _ key: [UInt8], _ twin: inout Twin, in transaction: borrowing WriteTransaction
+    ) throws {
+        let wasThere = try transaction.unset(key, in: twin.table)
+        #expect(wasThere == (twin.entries.removeValue(forKey: key) != nil))
+    }
+
+    /// A key behind the names of tables.
+    private func key(_ random: inout SeededGenerator) -> [UInt8] {
+        let count = Int.random(in: 0..<10, using: &random) == 0 ? 200 : 2
+        return [0x80 | UInt8.random(in: 0..<32, using: &random)]
+            + (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }
+
+    private func value(_ random: inout SeededGenerator) -> [UInt8] {
+        let isLong = Int.random(in: 0..<60, using: &random) == 0
+        let count = Int.random(in: 0..<(isLong ? 9_000 : 60), using: &random)
+        return [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: count)
+    }
+}
