@@ -44,6 +44,8 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             "Subscriptions/StoredSubscriptions.swift": ["CommitFeed", "Submission"],
             // A context builds a commit from the objects that it has encoded and queries.
             "Commit/ChangeSetBuilder+Objects.swift": ["EncodedBody", "QueryState"],
+            // Which objects have entries is decided as by a query.
+            "Commit/IndexChanges.swift": ["IndexMembership"],
             // The writer checks counts again, and publishes what it has committed.
             "Commit/CommitCheck.swift": ["Miscount"],
             // It also carries out the request of a commit.

@@ -1,3 +1,4 @@
+import Foundation
 import StetLMDB
 import StetTestSupport
 import Testing
@@ -55,6 +56,50 @@ struct WriteCursorsTests {
                 path: directory.file(), walkingPages: true)
             #expect(inspection.damages == [])
         }
+    }
+
+    /// `STET_PAGES` sets the number of pages: of more than 131,071, LMDB writes some before the
+    /// transaction ends, but none that a cursor is on.
+    @Test func aTransactionOfManyPagesIsWhole() throws {
+        let set = ProcessInfo.processInfo.environment["STET_PAGES"].flatMap(Int.init)
+        let count = set ?? 2_000
+        let environment = try directory.open("many.mdb", mapByteCount: count * 16_384 + 4 << 20)
+        let table = try environment.makeTable()
+        var random = SeededGenerator(seed: 1)
+        func key(_ number: Int) -> [UInt8] {
+            withUnsafeBytes(of: UInt32(number).bigEndian, Array.init)
+        }
+        func value(_ number: Int, _ round: UInt8) -> [UInt8] {
+            [UInt8](repeating: round, count: 2_500) + key(number)
+        }
+        try environment.write { transaction in
+            for number in (0..<count).shuffled(using: &random) {
+                try transaction.set(key(number), value(number, 1), in: table)
+            }
+            for number in 0..<count where number % 3 == 0 {
+                _ = try transaction.unset(key(number), in: table)
+            }
+            for number in (0..<count).shuffled(using: &random) where number % 5 == 0 {
+                try transaction.set(key(number), value(number, 2), in: table)
+            }
+        }
+        var isExpected = true
+        var next = 0
+        try environment.read { transaction in
+            try transaction.scan(table) { found, bytes in
+                while next % 3 == 0, next % 5 != 0 { next += 1 }
+                let expected = value(next, next % 5 == 0 ? 2 : 1)
+                isExpected = isExpected && Array(found) == key(next) && Array(bytes) == expected
+                next += 1
+                return isExpected
+            }
+        }
+        #expect(isExpected)
+        while next % 3 == 0, next % 5 != 0 { next += 1 }
+        #expect(next >= count)
+        let inspection = try FileInspection.inspect(
+            path: directory.file("many.mdb"), walkingPages: true)
+        #expect(inspection.damages == [])
     }
 
     /// Makes a series of changes of one kind.

@@ -159,6 +159,7 @@ struct SavePreparation {
     private func normalize<M: Model>(_ object: M) {
         object._$state.flags.insert(.watched)
         if object._$flags.contains(.deleted) { return }
+        let pending = pending
         let index = Int(object._$pendingIndex)
         object._$normalize(
             sinceCapture: pending.objects[index].normalized
@@ -251,12 +252,14 @@ extension ContextCore {
     func netChanges(
         sealed: [Int: [Slot: SealedBytes]] = [:]
     ) throws -> ChangeSetBuilder {
-        var net = ChangeSetBuilder(schema: schema, expectedCount: pending.objects.count)
+        let pending = pending
+        let objects = pending.objects
+        var net = ChangeSetBuilder(schema: schema, expectedCount: objects.count)
         // A loop over the entries would copy them.
-        for position in pending.objects.indices {
+        for position in objects.indices {
             try append(
-                pending.objects[position].object, pending.objects[position].base, position,
-                sealed[position], to: &net)
+                objects[position].object, objects[position].base, position, sealed[position],
+                to: &net)
         }
         if pending.links.isEmpty { return net }
         let changes = try store.file.read { reader in

@@ -165,10 +165,14 @@ extension ChangeSetBuilder {
         var journal = ByteBuffer(
             capacity: room + bodies.buffer.count + 2 * JournalChange.headerByteCount * items.count)
         journal.count = room
+        var bodies = ChangedBodies()
         try forEachBlock { block in
             let item = block.item.map { items[$0] }
             let start = journal.count
-            try append(block, item, to: &journal)
+            JournalChange.appendHeader(
+                item?.kind, block.entity, block.id, item?.base ?? .zero, links: links[block.links],
+                to: &journal)
+            if let item { try append(item, &bodies, to: &journal) }
             journal.overwrite(UInt32(journal.count - start), at: start)
             entry.append(block, item, in: start - room..<journal.count - room)
         }
@@ -177,36 +181,27 @@ extension ChangeSetBuilder {
         return entry
     }
 
+    /// Appends the body of an inserted or deleted object, or the cells that an update changes.
+    ///
+    /// `bodies` are moved to those of the object.
     private borrowing func append(
-        _ block: Block, _ item: Item?, to journal: inout ByteBuffer
+        _ item: Item, _ bodies: inout ChangedBodies, to journal: inout ByteBuffer
     ) throws {
-        JournalChange.appendHeader(
-            item?.kind, block.entity, block.id, item?.base ?? .zero, links: links[block.links],
-            to: &journal)
-        guard let item else { return }
-        switch item.kind {
-        case .insert: journal.append(body(item.after))
-        case .delete: journal.append(body(item.before))
-        case .update: try appendCells(of: item, to: &journal)
+        try move(&bodies, to: item)
+        if !bodies.hasBefore || !bodies.hasAfter {
+            return journal.append(bodies.hasAfter ? bodies.after.bytes : bodies.before.bytes)
         }
-    }
-
-    private borrowing func appendCells(of item: Item, to journal: inout ByteBuffer) throws {
-        let entity = schema.entities[item.entity]
-        let before = try RecordBody(body(item.before), of: entity)
-        let after = try RecordBody(body(item.after), of: entity)
-        let properties = entity.properties
         let countOffset = journal.count
         var count: UInt16 = 0
         journal.append(count)
-        for index in properties.indices {
+        for index in bodies.after.entity.properties.indices {
             let slot = Slot(index)
-            let old = try before.cell(slot)
-            let new = try after.cell(slot)
+            let old = try bodies.before.cell(slot)
+            let new = try bodies.after.cell(slot)
             if Cell.areEqual(old, new) { continue }
             JournalChange.ChangedCell.append(
-                slot: slot, type: properties[slot].type, before: old, after: new,
-                to: &journal)
+                slot: slot, type: bodies.after.entity.properties[slot].type, before: old,
+                after: new, to: &journal)
             count += 1
         }
         journal.overwrite(count, at: countOffset)

@@ -190,6 +190,13 @@ package struct ChangeSetBuilder: ~Copyable {
     /// The items, for a loop that reads their bodies.
     var loadedItems: LoadedItems { LoadedItems(items, bodies.buffer.bytes) }
 
+    /// Moves bodies to those of an item.
+    borrowing func move(_ bodies: inout ChangedBodies, to item: Item) throws(DecodingFailure) {
+        try bodies.move(
+            to: item.kind == .insert ? nil : body(item.before),
+            item.kind == .delete ? nil : body(item.after), ofEntity: item.entity, in: schema)
+    }
+
     /// Calls `body` for the sorted items and links, grouped by object.
     borrowing func forEachBlock(_ body: (Block) throws -> Void) throws {
         var next = 0
@@ -255,7 +262,13 @@ extension ChangeSetBuilder {
     borrowing func memberEdits() throws -> [MemberEdit] {
         var edits: [MemberEdit] = []
         edits.reserveCapacity(expectedMemberEdits)
-        for item in loadedItems { try appendMemberEdits(of: item, to: &edits) }
+        var bodies = ChangedBodies()
+        for item in loadedItems {
+            let ends = schema.referenceEnds(ofMember: item.entity)
+            if ends.isEmpty { continue }
+            try move(&bodies, to: item)
+            try appendMemberEdits(of: item.id, bodies, ends, to: &edits)
+        }
         for link in links { try appendMemberEdits(of: link, to: &edits) }
         return edits
     }
@@ -265,28 +278,27 @@ extension ChangeSetBuilder {
         items.reduce(2 * links.count) { $0 + schema.referenceEnds(ofMember: $1.entity).count }
     }
 
-    private borrowing func appendMemberEdits(
-        of item: Item, to edits: inout [MemberEdit]
+    private func appendMemberEdits(
+        of id: ObjectID, _ bodies: ChangedBodies, _ ends: [MemberEnd],
+        to edits: inout [MemberEdit]
     ) throws {
-        let ends = schema.referenceEnds(ofMember: item.entity)
-        if ends.isEmpty { return }
-        let entity = schema.entities[item.entity]
-        let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
-        let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
-        for end in ends {
-            let old = try before?.reference(end.slot)
-            let new = try after?.reference(end.slot)
-            let oldPosition = end.isOrdered ? try before?.position(end.slot) : nil
-            let newPosition = end.isOrdered ? try after?.position(end.slot) : nil
+        // A loop over the ends would copy them.
+        for place in ends.indices {
+            let slot = ends[place].slot
+            let isOrdered = ends[place].isOrdered
+            let old = bodies.hasBefore ? try bodies.before.reference(slot) : nil
+            let new = bodies.hasAfter ? try bodies.after.reference(slot) : nil
+            let oldPosition =
+                isOrdered && bodies.hasBefore ? try bodies.before.position(slot) : nil
+            let newPosition = isOrdered && bodies.hasAfter ? try bodies.after.position(slot) : nil
             if old == new, oldPosition == newPosition { continue }
+            let number = ends[place].number
             if let old {
                 edits.append(
-                    MemberEdit(
-                        end.number, of: old, item.id, oldPosition, .erase, difference: -1))
+                    MemberEdit(number, of: old, id, oldPosition, .erase, difference: -1))
             }
             if let new {
-                edits.append(
-                    MemberEdit(end.number, of: new, item.id, newPosition, .put, difference: 1))
+                edits.append(MemberEdit(number, of: new, id, newPosition, .put, difference: 1))
             }
         }
     }

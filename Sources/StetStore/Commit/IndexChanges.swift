@@ -101,28 +101,22 @@ package struct IndexChanges: Sendable {
 
     // MARK: Collecting
 
-    /// Records the change of an object's entry; `before` and `after` are nil when it does not
-    /// exist, or the index does not contain it.
+    /// Records the change of an object's entry.
     mutating func append(
-        _ index: NumberedIndex, _ id: ObjectID, _ before: RecordBody?, _ after: RecordBody?
+        _ membership: IndexMembership, _ id: ObjectID, _ bodies: ChangedBodies
     ) throws {
-        if let before, let after {
-            // A loop over the parts would copy them.
-            let parts = index.index.parts
-            let isSame = try parts.indices.allSatisfy { place in
-                let slot = parts[place].slot
-                return Cell.areEqual(try before.cell(slot), try after.cell(slot))
-            }
-            if isSame { return }
-        }
-        if index.index.hasLists {
+        let hadEntry = try bodies.hasBefore && membership.contains(id, bodies.before)
+        let hasEntry = try bodies.hasAfter && membership.contains(id, bodies.after)
+        if hadEntry, hasEntry, try membership.hasSameCells(bodies) { return }
+        if membership.index.index.hasLists {
             return texts.append(
-                index.textIndex, id, try before.map(index.index.terms),
-                try after.map(index.index.terms))
+                membership.index.textIndex, id,
+                hadEntry ? try membership.index.index.terms(of: bodies.before) : nil,
+                hasEntry ? try membership.index.index.terms(of: bodies.after) : nil)
         }
         let start = bytes.count
-        let old: Entry? = if let before { try entry(index, id, before) } else { nil }
-        let new: Entry? = if let after { try entry(index, id, after) } else { nil }
+        let old = hadEntry ? try entry(membership, id, bodies.before) : nil
+        let new = hasEntry ? try entry(membership, id, bodies.after) : nil
         if let old, let new, values(of: old) == values(of: new) {
             // Different bytes can be the same value: -0 and 0, or two forms of an accent.
             return bytes.removeSubrange(start...)
@@ -132,12 +126,13 @@ package struct IndexChanges: Sendable {
     }
 
     private mutating func entry(
-        _ index: NumberedIndex, _ id: ObjectID, _ body: RecordBody
+        _ membership: IndexMembership, _ id: ObjectID, _ body: RecordBody
     ) throws(DecodingFailure) -> Entry {
         let start = bytes.count
-        bytes.append(UInt8(index.number >> 8))
-        bytes.append(UInt8(index.number & 0xff))
-        let hasNull = try index.index.append(body, to: &bytes)
+        let number = membership.index.number
+        bytes.append(UInt8(number >> 8))
+        bytes.append(UInt8(number & 0xff))
+        let hasNull = try membership.index.index.append(body, to: &bytes)
         let keyStart = start + IndexKey.numberByteCount
         let count = bytes.count - keyStart
         // A key of exactly the limit is treated as truncated when it is read.
@@ -148,7 +143,7 @@ package struct IndexChanges: Sendable {
         bytes += whole
         return Entry(
             start: start, byteCount: byteCount, wholeByteCount: whole.count,
-            isClaim: index.index.isUnique && !hasNull)
+            isClaim: membership.index.index.isUnique && !hasNull)
     }
 
     /// Sorts entries that were collected in the order of their objects.

@@ -141,17 +141,16 @@ extension RecordBody {
         _ parts: ArraySlice<EntityIndex.Part>, to bytes: inout [UInt8]
     ) throws(DecodingFailure) -> Bool {
         var hasNull = false
-        let properties = entity.properties
-        // A loop over the parts would copy them.
+        // A loop over the parts would copy them, as constants would copy the properties.
         for place in parts.indices {
             let slot = parts[place].slot
             let cell = try cell(slot)
             if cell == nil { hasNull = true }
-            let property = properties[slot]
-            if property.seal != nil {
+            if entity.properties[slot].seal != nil {
                 _ = OrderedKey.append(try indexedValue(slot), to: &bytes)
             } else {
-                try OrderedKey.append(cell, property.type, parts[place].folding, to: &bytes)
+                try OrderedKey.append(
+                    cell, entity.properties[slot].type, parts[place].folding, to: &bytes)
             }
         }
         return hasNull

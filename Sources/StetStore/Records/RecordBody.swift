@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// The body of a record decoded by the schema alone, for code that does not know the model's class.
 package struct RecordBody {
-    package let bytes: UnsafeRawBufferPointer
+    package private(set) var bytes: UnsafeRawBufferPointer
     package let entity: Entity
 
     /// - Throws: `DecodingFailure` when the body does not belong to this entity.
@@ -10,6 +10,20 @@ package struct RecordBody {
         self.bytes = bytes
         self.entity = entity
         _ = try RecordReader(body: bytes, propertyCount: entity.properties.count)
+    }
+
+    /// Creates a body without bytes, from which nothing can be read before it is moved.
+    init(emptyOf entity: Entity) {
+        bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+        self.entity = entity
+    }
+
+    /// Moves to the bytes of another body.
+    ///
+    /// - Throws: `DecodingFailure` when it does not belong to this entity.
+    mutating func move(to bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
+        _ = try RecordReader(body: bytes, propertyCount: entity.properties.count)
+        self.bytes = bytes
     }
 
     /// A reader of the values, made for each use: a smaller body is copied faster.

@@ -1,5 +1,7 @@
 /// An index, and which objects have entries in it: all, or those that satisfy its condition.
-struct IndexMembership {
+///
+/// A class, because each object is tested by it, and a structure would be copied.
+final class IndexMembership {
     let index: NumberedIndex
     private let condition: QueryCondition?
 
@@ -21,6 +23,18 @@ struct IndexMembership {
     /// Returns whether an object has an entry with a key of values, or of the first values.
     func contains(_ id: ObjectID, _ body: RecordBody, with key: [UInt8]) throws -> Bool {
         try contains(id, body) && index.index.key(of: body).starts(with: key)
+    }
+
+    /// Returns whether the indexed attributes have the same bytes in both bodies of an object.
+    func hasSameCells(_ bodies: ChangedBodies) throws -> Bool {
+        // A loop over the parts would copy them.
+        for place in index.index.parts.indices {
+            let slot = index.index.parts[place].slot
+            let isSame = Cell.areEqual(
+                try bodies.before.cell(slot), try bodies.after.cell(slot))
+            if !isSame { return false }
+        }
+        return true
     }
 
     /// Returns the values of the entry of an object; nil when it has none.
@@ -69,21 +83,15 @@ extension ChangeSetBuilder {
         if schema.indexes.isEmpty { return changes }
         var current: EntityNumber = 0
         var indexes: [IndexMembership] = []
+        var bodies = ChangedBodies()
         for item in loadedItems {
             if item.entity != current {
                 current = item.entity
                 indexes = schema.indexes(ofEntity: current).map { $0.membership(in: schema) }
             }
             if indexes.isEmpty { continue }
-            let entity = schema.entities[current]
-            let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
-            let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
-            for index in indexes {
-                func entered(_ body: RecordBody?) throws -> RecordBody? {
-                    try body.flatMap { try index.contains(item.id, $0) ? $0 : nil }
-                }
-                try changes.append(index.index, item.id, entered(before), entered(after))
-            }
+            try move(&bodies, to: item)
+            for index in indexes { try changes.append(index, item.id, bodies) }
         }
         changes.sort()
         return changes
