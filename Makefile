@@ -36,6 +36,7 @@ demo-test: setup ## Tests the example
 
 BUILD_TRACKER = $(BUILD_SERVICE) Examples/Tracker
 BUILD_BROWSE = $(BUILD_SERVICE) Examples/Browse
+SERVICE_FOLDERS = SERVICE_BUILD=$(SERVICE_BUILD)/debug SERVICE_OUTPUT=$(SERVICE_BUILD)/screenshots
 SERVICE_STORE := $(SERVICE_BUILD)/example.stet
 
 setup-service: setup ## Installs the browser for the tests of the pages when it is missing
@@ -55,8 +56,8 @@ service-test: setup-service ## Tests the tracker and stet-browse over sockets an
 	$(BUILD_TRACKER) --product tracker
 	$(BUILD_BROWSE) --product stet-browse
 	$(BUILD_BROWSE) --product stet
-	cd Examples/Tracker/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/debug python3 -m unittest
-	cd Examples/Browse/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/debug python3 -m unittest
+	cd Examples/Tracker/Tests && $(SERVICE_FOLDERS) python3 -m unittest
+	cd Examples/Browse/Tests && $(SERVICE_FOLDERS) python3 -m unittest
 	@echo "screenshots: $(SERVICE_BUILD)/screenshots"
 
 setup-postgres: setup ## Installs PostgreSQL and libpq for the tests of StetPostgres when missing

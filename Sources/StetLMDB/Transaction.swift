@@ -10,7 +10,8 @@ package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
     /// The environment, which the code that runs the transaction retains.
     package unowned(unsafe) let environment: Environment
-    /// The cursors of the write transaction, which retains them; nil in one that only reads.
+    /// The cursors of the write transaction, retained by the code that runs it; nil in one that
+    /// only reads.
     private unowned(unsafe) let cursors: WriteCursors?
 
     init(handle: OpaquePointer, environment: Environment, cursors: WriteCursors? = nil) {
@@ -94,8 +95,11 @@ package struct WriteTransaction: ~Copyable {
     private let recorder: OperationRecorder?
     private let cursors: WriteCursors
 
-    init(handle: OpaquePointer, environment: Environment, recorder: OperationRecorder?) {
-        cursors = WriteCursors(transaction: handle, path: environment.path)
+    init(
+        handle: OpaquePointer, environment: Environment, recorder: OperationRecorder?,
+        cursors: WriteCursors
+    ) {
+        self.cursors = cursors
         reading = ReadTransaction(handle: handle, environment: environment, cursors: cursors)
         self.recorder = recorder
     }
@@ -295,10 +299,15 @@ extension Environment {
         _ body: (borrowing WriteTransaction) throws -> Result
     ) throws -> Result {
         let handle = try beginWrite()
+        let cursors = WriteCursors(transaction: handle, path: path)
         let result: Result
         do {
-            result = try body(
-                WriteTransaction(handle: handle, environment: self, recorder: recorder))
+            // What reads in the transaction does not retain the cursors.
+            result = try withExtendedLifetime(cursors) {
+                try body(
+                    WriteTransaction(
+                        handle: handle, environment: self, recorder: recorder, cursors: cursors))
+            }
         } catch {
             mdb_txn_abort(handle)
             state.withLock { $0.newTableNames = [:] }

@@ -5,6 +5,8 @@ import CLMDB
 /// A cursor stays at the last key that was read or changed. The next one, if it belongs to the same
 /// page, as in a sorted series it mostly does, is found there without a search from the root. LMDB
 /// moves the cursors with every change of their table, and closes them with the transaction.
+///
+/// State: belongs to the thread of the transaction, also where it only reads.
 final class WriteCursors {
     private let transaction: OpaquePointer
     private let path: String

@@ -102,6 +102,78 @@ struct WriteCursorsTests {
         #expect(inspection.damages == [])
     }
 
+    /// With eight keys to a page, a few hundred make a tree that grows and shrinks by branches.
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func aDeepTreeGrowsAndShrinks(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var twin = Twin(table: try environment.makeTable())
+        func key(_ number: Int) -> [UInt8] {
+            [UInt8(number >> 8), UInt8(number & 0xff)]
+                + [UInt8](repeating: UInt8(number & 0xff), count: 300 + number % 200)
+        }
+        for round in 0..<8 {
+            var numbers = Array(0..<600)
+            if round % 2 == 1 { numbers.shuffle(using: &random) }
+            try environment.write { transaction in
+                for number in numbers where Int.random(in: 0..<3, using: &random) > 0 {
+                    let value = [UInt8](
+                        repeating: UInt8(round), count: Int.random(in: 0...1_500, using: &random))
+                    try put(key(number), value, &twin, in: transaction)
+                }
+                if round % 3 == 0 {
+                    _ = try transaction.table("new \(round)")
+                    try append(value(&random), &twin, in: transaction)
+                }
+                for number in numbers where Int.random(in: 0...round + 1, using: &random) > 1 {
+                    try remove(key(number), &twin, in: transaction)
+                }
+                let isEmptied = round == 5
+                for key in isEmptied ? Array(twin.entries.keys) : [] {
+                    try remove(key, &twin, in: transaction)
+                }
+            }
+            #expect(try environment.entries(in: twin.table) == twin.expected())
+            let inspection = try FileInspection.inspect(path: directory.file(), walkingPages: true)
+            #expect(inspection.damages == [])
+        }
+        #expect(!twin.entries.isEmpty)
+    }
+
+    @Test func aTableIsMadeBetweenChangesOfTheListOfTables() throws {
+        try environment.write { transaction in
+            for number in 0..<40 as Range<UInt8> {
+                try transaction.set([0x80, number], [number], in: .unnamed)
+                let table = try transaction.table("table \(number)")
+                try transaction.set([number], [], in: table)
+                let isThere = try transaction.unset([0x80, number / 2], in: .unnamed)
+                #expect(isThere == (number % 2 == 0))
+            }
+        }
+        let names = try environment.entries(in: .unnamed).map(\.key)
+        #expect(names.filter { $0[0] == 0x80 } == (20..<40 as Range<UInt8>).map { [0x80, $0] })
+        for number in 0..<40 as Range<UInt8> {
+            let table = try #require(try environment.tables(["table \(number)"]).first ?? nil)
+            #expect(try environment.entries(in: table) == [KeyValue([number], [])])
+        }
+        let inspection = try FileInspection.inspect(path: directory.file(), walkingPages: true)
+        #expect(inspection.damages == [])
+    }
+
+    @Test func anAppendedKeyThatIsNotTheLastLeavesTheCursorUsable() throws {
+        let table = try environment.makeTable()
+        try environment.write { transaction in
+            try transaction.set([5], [5], in: table)
+            let error = #expect(throws: LMDBError.self) {
+                try transaction.fill([4], [4], in: table, appending: true)
+            }
+            #expect(error?.code == LMDBError.keyExists)
+            try transaction.fill([6], [6], in: table, appending: true)
+            try transaction.set([4], [4], in: table)
+        }
+        let keys = try environment.entries(in: table).map(\.key)
+        #expect(keys == [[4], [5], [6]])
+    }
+
     /// Makes a series of changes of one kind.
     private func change(
         _ twin: inout Twin, in transaction: borrowing WriteTransaction,
