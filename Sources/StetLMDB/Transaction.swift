@@ -95,13 +95,25 @@ package struct WriteTransaction: ~Copyable {
     private let recorder: OperationRecorder?
     private let cursors: WriteCursors
 
-    init(
-        handle: OpaquePointer, environment: Environment, recorder: OperationRecorder?,
-        cursors: WriteCursors
+    private init(
+        _ handle: OpaquePointer, _ environment: Environment, _ recorder: OperationRecorder?,
+        _ cursors: WriteCursors
     ) {
         self.cursors = cursors
         reading = ReadTransaction(handle: handle, environment: environment, cursors: cursors)
         self.recorder = recorder
+    }
+
+    /// Runs `body` in a transaction of LMDB that has begun, and leaves the transaction open.
+    fileprivate static func run<Result>(
+        _ handle: OpaquePointer, _ environment: Environment, _ recorder: OperationRecorder?,
+        _ body: (borrowing WriteTransaction) throws -> Result
+    ) throws -> Result {
+        let cursors = WriteCursors(transaction: handle, path: environment.path)
+        // What reads in the transaction does not retain the cursors.
+        return try withExtendedLifetime(cursors) {
+            try body(WriteTransaction(handle, environment, recorder, cursors))
+        }
     }
 
     /// Sets the value of `key`.
@@ -299,15 +311,9 @@ extension Environment {
         _ body: (borrowing WriteTransaction) throws -> Result
     ) throws -> Result {
         let handle = try beginWrite()
-        let cursors = WriteCursors(transaction: handle, path: path)
         let result: Result
         do {
-            // What reads in the transaction does not retain the cursors.
-            result = try withExtendedLifetime(cursors) {
-                try body(
-                    WriteTransaction(
-                        handle: handle, environment: self, recorder: recorder, cursors: cursors))
-            }
+            result = try WriteTransaction.run(handle, self, recorder, body)
         } catch {
             mdb_txn_abort(handle)
             state.withLock { $0.newTableNames = [:] }

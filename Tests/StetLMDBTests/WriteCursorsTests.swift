@@ -52,9 +52,7 @@ struct WriteCursorsTests {
                 let found = try environment.entries(in: twin.table)
                 #expect(found.filter { !names.map(\.key).contains($0.key) } == twin.expected())
             }
-            let inspection = try FileInspection.inspect(
-                path: directory.file(), walkingPages: true)
-            #expect(inspection.damages == [])
+            #expect(try damages() == [])
         }
     }
 
@@ -97,9 +95,7 @@ struct WriteCursorsTests {
         #expect(isExpected)
         while next % 3 == 0, next % 5 != 0 { next += 1 }
         #expect(next >= count)
-        let inspection = try FileInspection.inspect(
-            path: directory.file("many.mdb"), walkingPages: true)
-        #expect(inspection.damages == [])
+        #expect(try damages(of: "many.mdb") == [])
     }
 
     /// With eight keys to a page, a few hundred make a tree that grows and shrinks by branches.
@@ -133,8 +129,7 @@ struct WriteCursorsTests {
                 }
             }
             #expect(try environment.entries(in: twin.table) == twin.expected())
-            let inspection = try FileInspection.inspect(path: directory.file(), walkingPages: true)
-            #expect(inspection.damages == [])
+            #expect(try damages() == [])
         }
         #expect(!twin.entries.isEmpty)
     }
@@ -155,8 +150,7 @@ struct WriteCursorsTests {
             let table = try #require(try environment.tables(["table \(number)"]).first ?? nil)
             #expect(try environment.entries(in: table) == [KeyValue([number], [])])
         }
-        let inspection = try FileInspection.inspect(path: directory.file(), walkingPages: true)
-        #expect(inspection.damages == [])
+        #expect(try damages() == [])
     }
 
     @Test func anAppendedKeyThatIsNotTheLastLeavesTheCursorUsable() throws {
@@ -204,27 +198,45 @@ struct WriteCursorsTests {
         case 5:
             for _ in keys { try append(value(&random), &twin, in: transaction) }
         case 6:
-            let isListed = twin.table == .unnamed || Int.random(in: 0..<3, using: &random) > 0
-            for key in keys.prefix(20) {
-                try put(key, value(&random), &twin, in: transaction)
-                let found = try transaction.reading.value(of: key, in: twin.table)
-                #expect(found == twin.entries[key])
-            }
-            if isListed { return }
+            try readBack(Array(keys.prefix(20)), &twin, in: transaction, &random)
+            let isKept = twin.table == .unnamed || Int.random(in: 0..<3, using: &random) > 0
+            if isKept { return }
             try transaction.empty(twin.table)
             twin.entries = [:]
         default:
-            // A cursor that reads moves past the changes.
-            let cursor = try transaction.reading.cursor(in: twin.table)
-            for key in keys {
-                _ = try cursor.seek(key)
-                try put(key, value(&random), &twin, in: transaction)
-                let entry = try cursor.seek(key)
-                #expect(entry.map { Array($0.key) } == key)
-                #expect(entry.map { Array($0.value) } == twin.entries[key])
-                try remove(key, &twin, in: transaction)
-            }
+            try seek(keys, &twin, in: transaction, &random)
         }
+    }
+
+    private func readBack(
+        _ keys: [[UInt8]], _ twin: inout Twin, in transaction: borrowing WriteTransaction,
+        _ random: inout SeededGenerator
+    ) throws {
+        for key in keys {
+            try put(key, value(&random), &twin, in: transaction)
+            let found = try transaction.reading.value(of: key, in: twin.table)
+            #expect(found == twin.entries[key])
+        }
+    }
+
+    /// Puts and removes keys beside a cursor that reads.
+    private func seek(
+        _ keys: [[UInt8]], _ twin: inout Twin, in transaction: borrowing WriteTransaction,
+        _ random: inout SeededGenerator
+    ) throws {
+        let cursor = try transaction.reading.cursor(in: twin.table)
+        for key in keys {
+            _ = try cursor.seek(key)
+            try put(key, value(&random), &twin, in: transaction)
+            let entry = try cursor.seek(key)
+            #expect(entry.map { Array($0.key) } == key)
+            #expect(entry.map { Array($0.value) } == twin.entries[key])
+            try remove(key, &twin, in: transaction)
+        }
+    }
+
+    private func damages(of name: String = "test.mdb") throws -> [FileInspection.Damage] {
+        try FileInspection.inspect(path: directory.file(name), walkingPages: true).damages
     }
 
     private func put(

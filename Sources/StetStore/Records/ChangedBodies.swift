@@ -3,7 +3,7 @@
 /// It keeps the entity from each object to the next: two cores that counted references to it for
 /// each body would wait for each other.
 struct ChangedBodies {
-    /// What the bodies are of before the first object.
+    /// The entity of the bodies before the first object.
     private static let nothing = Entity(name: "", properties: [])
 
     /// The number of the entity; 0 before the first object.
