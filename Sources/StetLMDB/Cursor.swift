@@ -70,6 +70,7 @@ package struct Cursor: ~Copyable {
         let code = mdb_cursor_get(handle, &key, &value, operation)
         if code == MDB_NOTFOUND { return nil }
         try check(code, .cursor, path)
+        if operation == MDB_NEXT { prefetch_next_entry(&key, &value) }
         return (UnsafeRawBufferPointer(key), UnsafeRawBufferPointer(value))
     }
 }

@@ -292,9 +292,6 @@ package final class QueryState {
                 frame.root = next
                 if try condition.test(&frame), try !body(next) { return }
             }
-            // Loaded while the present one is tested.
-            entry = try cursor.next()
-            entry?.value.prefetch()
             if pending.ids.isEmpty || !pending.ids.contains(id) {
                 let header = try RecordHeader(decoding: present.value)
                 if let row = try row(header, present.value, id, layout) {
@@ -305,6 +302,7 @@ package final class QueryState {
                     }
                 }
             }
+            entry = try cursor.next()
         }
         while let next = waiting.popFirst() {
             frame.root = next

@@ -152,8 +152,7 @@ package struct StoreReader: ~Copyable {
     /// Calls `body` for every object of an entity that exists at a revision, in ascending order of
     /// id, until it returns false.
     ///
-    /// It begins at `first`, so that a long walk can be split into several reads. The cursor is one
-    /// record ahead: `body` must not write in the same transaction.
+    /// It begins at `first`, so that a long walk can be split into several reads.
     package func forEachRecord(
         ofEntity entity: EntityNumber, asOf revision: Revision, from first: ObjectID = .none,
         _ body: (ObjectID, Record) throws -> Bool
@@ -163,9 +162,6 @@ package struct StoreReader: ~Copyable {
         var entry = try cursor.seek(first)
         while let present = entry {
             try counter.visit()
-            // Loaded while the present one is used.
-            entry = try cursor.next()
-            entry?.value.prefetch()
             let id = try RecordLayout.id(ofKey: present.key)
             let (header, stored) = try FoundRecord.checked(present.value, of: id)
             if header.revision > revision {
@@ -179,6 +175,7 @@ package struct StoreReader: ~Copyable {
                 }
                 if isLast { return }
             }
+            entry = try cursor.next()
         }
     }
 
