@@ -20,13 +20,16 @@ extension QueryRun {
         let entity = state.entity(query.entity)
         var lines: [String] = []
         var isOrdered = false
-        let access = try access()
+        let access = try access(reading: nodes)
         switch access {
         case .nothing: return "No \(entity.name) can meet the condition."
         case .ids(let ids, let path, let others):
             lines.append("\(words(path)): \(ids.count) of \(entity.name)")
             lines += others.map { "also in: \(words($0))" }
-        case .exactly(let path): lines.append("\(words(.index(path))), without reading records")
+        case .entries(let path):
+            let path = QueryPath.index(path)
+            let count = try path.ids(state, query.entity, limit: .max).ids.count
+            lines.append("\(words(path)): \(count) of \(entity.name)")
         case .ordered(let range):
             isOrdered = true
             lines.append(
@@ -67,11 +70,11 @@ extension QueryRun {
     /// Returns whether the index that finds the objects contains all that is read of them.
     private func isCovered(_ access: Access, reading nodes: [QueryNode]) -> Bool {
         switch access {
-        case .ids(_, .index(let path), _):
-            coveredRows(path.index, reading: nodes, isMet: path.isExact, keepsRows: false) != nil
+        case .entries: true
+        case .ids(_, .index(let path), _): coveredRows(path, reading: nodes, keepsRows: false) != nil
         case .ordered(let range):
             coveredRows(range.index, reading: nodes, isMet: range.isExact, keepsRows: false) != nil
-        case .nothing, .ids, .exactly, .scan: false
+        case .nothing, .ids, .scan: false
         }
     }
 

@@ -25,7 +25,7 @@ extension QueryRun {
         }
         switch try access(isCount: true) {
         case .nothing: break
-        case .exactly(let path): count = try entryCount(path, most)
+        case .entries(let path): count = try entryCount(path, most)
         case .ids(let ids, let path, _):
             if path.isExact, try state.overlay(query.entity).ids.isEmpty {
                 count = min(ids.count, most)
@@ -62,9 +62,55 @@ extension QueryRun {
             return try body(try operand.value(&frame))
         }
         if query.limit == nil, query.offset == 0, query.after == nil {
-            return try forEachMatch(try access(), reading: [node], keepsRows: false, give)
+            let access = try access(reading: [node])
+            return try forEachMatch(access, reading: [node], keepsRows: false, give)
         }
         try forEachRowOfPage(reading: [node], give)
+    }
+
+    /// Returns the least or the greatest value of a node among the objects of `forEachValue`; nil
+    /// when there is none.
+    ///
+    /// - Complexity: O(1) reads where an index has the objects in the order of the values;
+    ///   otherwise as `forEachValue`.
+    package func extreme(_ node: QueryNode, isLeast: Bool) throws -> Value? {
+        var extreme = QueryExtreme(isLeast ? .less : .greater)
+        if try addEnd(of: node, isLeast: isLeast, to: &extreme) { return extreme.best }
+        try forEachValue(node) { value in
+            extreme.add(value)
+            return true
+        }
+        return extreme.best
+    }
+
+    /// Adds the value at the end of an index, and those of the objects that differ from the last
+    /// commit; returns false where no index has the objects, and no others, in order.
+    private func addEnd(
+        of node: QueryNode, isLeast: Bool, to extreme: inout QueryExtreme
+    ) throws -> Bool {
+        guard query.limit == nil, query.offset == 0, query.after == nil else { return false }
+        var ordered = query
+        ordered.condition = .all(
+            query.condition.conjuncts + [.comparison(.notEqual, node, .constant(.null))])
+        ordered.order = [QueryOrder(node, isDescending: !isLeast)]
+        ordered.limit = 1
+        let run = try QueryRun(state, ordered)
+        guard try !state.isFarBehind(ofEntity: query.entity), let range = try run.orderedIndex(),
+            range.isWhole
+        else { return false }
+        let operand = QueryCompiler(state.schema, root: query.entity).operand(node)
+        var frame = QueryFrame(state)
+        func add(_ row: Row) throws -> Bool {
+            frame.root = row
+            let value = try operand.value(&frame)
+            extreme.add(value)
+            return !QueryExtreme.counts(value)
+        }
+        for row in try state.overlay(query.entity).rows.values where try matches(row) {
+            _ = try add(row)
+        }
+        try run.walk(range, reading: [node], keepsRows: false, add)
+        return true
     }
 
     /// Returns the objects of an index, with the values of their entries; nil when these do not
@@ -77,6 +123,14 @@ extension QueryRun {
         if isMet { query.condition = .everything }
         let slots = QueryReads(query, beside: nodes, in: state.schema).slots
         return CoveredRows(state, index, reading: slots, keepsRows: keepsRows)
+    }
+
+    /// Returns the objects of a path, with the values of their entries; nil when these do not
+    /// contain all that is read.
+    func coveredRows(
+        _ path: QueryPath.IndexPath, reading nodes: [QueryNode]?, keepsRows: Bool
+    ) -> CoveredRows? {
+        coveredRows(path.index, reading: nodes, isMet: path.isExact, keepsRows: keepsRows)
     }
 
     /// Returns the slot whose stored bytes alone are the value of a node, of a type; nil where the
@@ -132,13 +186,12 @@ extension QueryRun {
     /// Calls `body` as `forEachMatch` does, with the values of entries where the index of the path
     /// contains all that is read; returns false when it does not.
     func forEachCoveredMatch(
-        _ path: QueryPath, reading nodes: [QueryNode]?, keepsRows: Bool,
+        _ path: QueryPath.IndexPath, reading nodes: [QueryNode]?, keepsRows: Bool,
         _ body: (Row) throws -> Bool
     ) throws -> Bool {
-        guard case .index(let path) = path,
-            var covered = coveredRows(
-                path.index, reading: nodes, isMet: path.isExact, keepsRows: keepsRows)
-        else { return false }
+        guard var covered = coveredRows(path, reading: nodes, keepsRows: keepsRows) else {
+            return false
+        }
         let overlay = try state.overlay(query.entity)
         var frame = QueryFrame(state)
         var goesOn = true

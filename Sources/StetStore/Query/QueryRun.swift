@@ -63,8 +63,9 @@ package final class QueryRun {
         /// The objects that may satisfy it; further ones may be among those that differ from the
         /// last commit.
         case ids([ObjectID], QueryPath, others: [QueryPath])
-        /// The objects in the ranges of an index satisfy it, and no others.
-        case exactly(QueryPath.IndexPath)
+        /// The objects in the ranges of an index may satisfy it, and no others; the entries contain
+        /// all that is read of them.
+        case entries(QueryPath.IndexPath)
         /// All objects are read.
         case scan
         /// The entries of an index are in the wanted order.
@@ -73,7 +74,12 @@ package final class QueryRun {
 
     /// Walks each path a few steps, then more, until one ends: that is the shortest, and finding it
     /// has cost little more than its own length.
-    func access(isCount: Bool = false) throws -> Access {
+    ///
+    /// - Parameters:
+    ///   - isCount: True when only the number of objects is needed.
+    ///   - nodes: All that is read of the objects, beside the condition and the order; nil when it
+    ///     is more than an index can contain.
+    func access(isCount: Bool = false, reading nodes: [QueryNode]? = nil) throws -> Access {
         if planner.isImpossible { return .nothing }
         let recordCount = try state.reader.recordCount(ofEntity: query.entity)
         let isFarBehind = try state.isFarBehind(recordCount: recordCount)
@@ -83,11 +89,18 @@ package final class QueryRun {
         if isFarBehind { paths.removeAll(where: \.asksLastCommit) }
         if !state.isOfLastCommit { paths.removeAll(where: \.countsMembers) }
         if isCount {
-            for case .index(let path) in paths where path.isExact { return .exactly(path) }
+            for case .index(let path) in paths where path.isExact { return .entries(path) }
         }
         if let found = paths.first(where: \.isSearch) {
             // The words are looked up completely, and no condition remains.
             return .ids(try found.ids(state, query.entity, limit: .max).ids, found, others: [])
+        }
+        // All are read: for a limit alone, a scan, which is in order of id, may end before.
+        let readsAll = query.limit == nil || !query.order.isEmpty || paths.first?.isSingle == true
+        if paths.count == 1, ordered == nil, readsAll, case .index(let path) = paths[0],
+            coveredRows(path, reading: nodes, keepsRows: false) != nil
+        {
+            return .entries(path)
         }
         if !isCount, let access = try mostMembers() { return access }
         // Above this count, scanning everything, or walking in order up to the limit, is cheaper.
@@ -155,10 +168,10 @@ package final class QueryRun {
         else { return nil }
         let relationship = state.entity(query.entity).relationships[members.relationship]
         guard let end = state.schema.membersEnd(of: relationship),
-            let least = try state.leastOfMostMembers(at: end, limit: query.end)
+            let most = try state.ownersOfMostMembers(at: end, limit: query.end)
         else { return nil }
-        let path = QueryPath.counted(relationship, .greaterOrEqual, least, isExact: true)
-        return .ids(try path.ids(state, query.entity, limit: .max).ids, path, others: [])
+        let path = QueryPath.counted(relationship, .greaterOrEqual, most.least, isExact: true)
+        return .ids(most.ids, path, others: [])
     }
 
     // MARK: Finding
@@ -188,10 +201,19 @@ package final class QueryRun {
         _ body: (Row) throws -> Bool
     ) throws {
         switch access {
+        case .nothing: break
         case .ids(let ids, let path, _):
-            if try forEachCoveredMatch(path, reading: nodes, keepsRows: keepsRows, body) { return }
+            if case .index(let path) = path,
+                try forEachCoveredMatch(path, reading: nodes, keepsRows: keepsRows, body)
+            {
+                return
+            }
             try forEachMatch(among: ids, of: path, body)
-        default: try forEachMatchOfAll(body)
+        case .entries(let path):
+            let isCovered = try forEachCoveredMatch(
+                path, reading: nodes, keepsRows: keepsRows, body)
+            if !isCovered { trap("entries of an index do not contain all that a query reads") }
+        case .scan, .ordered: try forEachMatchOfAll(body)
         }
     }
 
@@ -252,7 +274,7 @@ package final class QueryRun {
             return
         }
         var part = PageStream(query)
-        let access = try access()
+        let access = try access(reading: nodes)
         switch access {
         case .scan where query.order.isEmpty:
             // Records are stored in ascending order of id.
@@ -273,7 +295,7 @@ package final class QueryRun {
         var page = try QueryPage(sorter, query)
         switch access {
         case .nothing: break
-        case .ids:
+        case .ids, .entries:
             try forEachMatch(access, reading: nodes) { row in
                 try page.add(row)
                 return true
@@ -288,7 +310,7 @@ package final class QueryRun {
                 if try page.add(row) { missing -= 1 }
                 return missing > 0
             }
-        case .scan, .exactly:
+        case .scan:
             try forEachMatchOfAll { row in
                 try page.add(row)
                 return true
@@ -323,7 +345,7 @@ package final class QueryRun {
         switch try access() {
         case .nothing, .ordered: true
         case .scan: query.order.isEmpty
-        case .ids, .exactly: false
+        case .ids, .entries: false
         }
     }
 
@@ -334,7 +356,7 @@ package final class QueryRun {
 
     /// Calls `body` with each object of a range that satisfies the condition and is as in the last
     /// commit, until it returns false.
-    private func walk(
+    func walk(
         _ ordered: QueryPath.OrderedRange, reading nodes: [QueryNode]?, keepsRows: Bool = true,
         from position: IndexPosition? = nil, _ body: (Row) throws -> Bool
     ) throws {

@@ -79,17 +79,36 @@ extension QueryState {
         return known[owner] ?? 0
     }
 
-    /// Returns the least number of members among the owners with the most of them at an end; nil
-    /// when fewer than `limit` owners have any.
-    func leastOfMostMembers(at end: MemberEnd, limit: Int) throws -> Int? {
-        var counts: [Int] = []
-        try reader.forEachMemberCount(at: end) { _, count in
+    /// Returns the owners with the most members at an end, `limit` of them and all that have as many
+    /// as the last, with the least number of members among them; nil when fewer have any.
+    ///
+    /// - Complexity: one walk over all lists of the end; memory for a few times as many owners as
+    ///   are returned.
+    func ownersOfMostMembers(
+        at end: MemberEnd, limit: Int
+    ) throws -> (ids: [ObjectID], least: Int)? {
+        if limit == 0 { return nil }
+        var best: [(id: ObjectID, count: Int)] = []
+        var least = 1
+        /// Removes the owners that have fewer members than `limit` others.
+        func cut() {
+            if best.count < limit { return }
+            best.sort { $0.count > $1.count }
+            least = best[limit - 1].count
+            while let last = best.last, last.count < least { best.removeLast() }
+        }
+        var mostKept = 1_024
+        try reader.forEachMemberCount(at: end) { owner, count in
             try visit()
-            counts.append(count)
+            if count < least { return true }
+            best.append((owner, count))
+            if best.count >= mostKept {
+                cut()
+                mostKept = max(mostKept, best.count * 2)
+            }
             return true
         }
-        if limit == 0 || counts.count < limit { return nil }
-        counts.sort(by: >)
-        return counts[limit - 1]
+        cut()
+        return best.count < limit ? nil : (best.map(\.id), least)
     }
 }

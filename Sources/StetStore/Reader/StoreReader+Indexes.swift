@@ -80,8 +80,15 @@ package struct IndexRange: Sendable {
         func bytes(_ key: [UInt8]) -> [UInt8] {
             IndexKey.numberBytes(index.number) + key.prefix(IndexKey.valuesByteLimit)
         }
-        var range = KeyRange(
-            lower: bytes(lower.key), upper: KeyRange(prefix: bytes(upper.key)).upper)
+        /// Returns the keys that begin with that of a limit, as far as entries have it.
+        func alike(_ limit: Limit) -> KeyRange { KeyRange(prefix: bytes(limit.key)) }
+        /// Returns whether entries have so much of the key that all those alike are left out.
+        func excludesAlike(_ limit: Limit) -> Bool {
+            !limit.isIncluded && limit.key.count <= IndexKey.valuesByteLimit
+        }
+        var range = KeyRange(lower: alike(lower).lower, upper: alike(upper).upper)
+        if excludesAlike(lower), let end = alike(lower).upper { range.lower = end }
+        if excludesAlike(upper) { range.upper = alike(upper).lower }
         guard let position else { return range }
         let isTruncated = position.values.count >= IndexKey.valuesByteLimit
         var key = bytes(position.values)

@@ -5,6 +5,8 @@ import StetTestSupport
 /// A term of any type.
 protocol AnyQueryTerm {
     var node: QueryNode { get }
+    /// False if queries compare such values for equality only.
+    var isComparable: Bool { get }
     func value(_ scope: QueryScope) -> Value
     func order(_ one: QueryScope, _ other: QueryScope) -> Int
     /// Returns `count` conditions of the value, of which all or any must be satisfied.
@@ -23,6 +25,8 @@ extension QuerySubject {
 }
 
 extension QueryTerm: AnyQueryTerm {
+    var isComparable: Bool { kind.isComparable }
+
     func clauses(_ count: Int, _ maker: inout QueryMaker) -> QueryClause {
         if count == 1 { return clause(&maker) }
         let parts = (0..<count).map { _ in clause(&maker) }

@@ -1,3 +1,4 @@
+import Foundation
 import StetStore
 import StetTestSupport
 
@@ -90,6 +91,9 @@ struct QueryQuestion {
         let page: [ObjectID]
         /// The value of each object of the page.
         let values: [Value]
+        /// The keys of the least and of the greatest value of all that match; nil where these
+        /// are compared for equality only.
+        let ends: [[UInt8]?]?
     }
 
     /// Returns the result of the closures for `candidates`, which are in ascending order of id.
@@ -101,7 +105,29 @@ struct QueryQuestion {
         let page = rest.dropFirst(offset).prefix(limit ?? .max)
         return Answer(
             matching: matching.map(\.id), page: page.map(\.id),
-            values: page.map { value.value($0.scope) })
+            values: page.map { value.value($0.scope) },
+            ends: value.isComparable ? ends(matching.map(\.scope)) : nil)
+    }
+
+    private func ends(_ scopes: [QueryScope]) -> [[UInt8]?] {
+        let counted = scopes.filter { scope in
+            switch value.value(scope) {
+            case .null: false
+            case .double(let number): !number.isNaN
+            case .float(let number): !number.isNaN
+            case .decimal(let number): !number.isNaN
+            case .date(let date): !date.timeIntervalSinceReferenceDate.isNaN
+            default: true
+            }
+        }
+        let least = counted.min { value.order($0, $1) < 0 }
+        let greatest = counted.max { value.order($0, $1) < 0 }
+        return [least, greatest].map { key($0.map(value.value)) }
+    }
+
+    /// Returns the bytes that are equal for equal values.
+    private func key(_ value: Value?) -> [UInt8]? {
+        value.flatMap { OrderedKey([$0], byteLimit: .max)?.bytes }
     }
 
     private func precedes(_ one: Candidate, _ other: Candidate) -> Bool {
@@ -127,11 +153,15 @@ struct QueryQuestion {
             values.append(value)
             return true
         }
+        let ends = try [true, false].map { isLeast in
+            key(try plain.extreme(value.node, isLeast: isLeast))
+        }
         return try compare("matches", matching.sorted(), answer.matching)
             ?? compare("count of matches", plain.count(), answer.matching.count)
             ?? compare("rows", paged.rows().map(\.id), answer.page)
             ?? compare("count", paged.count(), answer.page.count)
             ?? compare("values", counts(values), counts(answer.values))
+            ?? answer.ends.flatMap { compare("least and greatest value", ends, $0) }
     }
 
     private func compare<Found: Equatable>(

@@ -8,6 +8,8 @@ public protocol QueryAggregates<M> {
     associatedtype M: Model
     /// Calls `body` with the value of an expression for each object, in no particular order.
     func _forEachValue(_ node: _QueryValue, _ body: (Value) throws -> Void) throws
+    /// Returns the least or the greatest value of an expression; nil when there is none.
+    func _extreme(_ node: _QueryValue, isLeast: Bool) throws -> Value?
 }
 
 /// An expression without its static type.
@@ -23,23 +25,24 @@ extension QueryAggregates {
     /// NaN does not count.
     ///
     /// - Throws: `StoreError`, and the errors of the read.
-    /// - Complexity: O(objects of the query); no object is made.
+    /// - Complexity: O(objects of the query), or a look at the end of an index that has them in
+    ///   order of the value; no object is made.
     public func min<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>) throws -> T? {
-        try extreme(value(M.fields).node, .less)
+        try extreme(value(M.fields).node, isLeast: true)
     }
 
     /// Returns the least value that is not nil; nil when there is none.
     ///
     /// - Throws: `StoreError`, and the errors of the read.
     public func min<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T?>) throws -> T? {
-        try extreme(value(M.fields).node, .less)
+        try extreme(value(M.fields).node, isLeast: true)
     }
 
     /// Returns the least value of an expression behind a `?`; nil when there is none.
     ///
     /// - Throws: `StoreError`, and the errors of the read.
     public func min<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>?) throws -> T? {
-        try extreme(value(M.fields)?.node ?? .constant(.null), .less)
+        try extreme(value(M.fields)?.node ?? .constant(.null), isLeast: true)
     }
 
     /// Returns the greatest value; nil when there is none.
@@ -47,31 +50,27 @@ extension QueryAggregates {
     /// NaN does not count.
     ///
     /// - Throws: `StoreError`, and the errors of the read.
-    /// - Complexity: O(objects of the query); no object is made.
+    /// - Complexity: as for `min(_:)`.
     public func max<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>) throws -> T? {
-        try extreme(value(M.fields).node, .greater)
+        try extreme(value(M.fields).node, isLeast: false)
     }
 
     /// Returns the greatest value that is not nil; nil when there is none.
     ///
     /// - Throws: `StoreError`, and the errors of the read.
     public func max<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T?>) throws -> T? {
-        try extreme(value(M.fields).node, .greater)
+        try extreme(value(M.fields).node, isLeast: false)
     }
 
     /// Returns the greatest value of an expression behind a `?`; nil when there is none.
     ///
     /// - Throws: `StoreError`, and the errors of the read.
     public func max<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>?) throws -> T? {
-        try extreme(value(M.fields)?.node ?? .constant(.null), .greater)
+        try extreme(value(M.fields)?.node ?? .constant(.null), isLeast: false)
     }
 
-    private func extreme<T: OrderedValue>(
-        _ node: QueryNode, _ comparison: QueryNode.Comparison
-    ) throws -> T? {
-        var extreme = QueryExtreme(comparison)
-        try _forEachValue(_QueryValue(node: node)) { extreme.add($0) }
-        return extreme.result()
+    private func extreme<T: OrderedValue>(_ node: QueryNode, isLeast: Bool) throws -> T? {
+        try _extreme(_QueryValue(node: node), isLeast: isLeast).flatMap { T(_value: $0) }
     }
 
     // MARK: Sums
@@ -133,6 +132,11 @@ extension ObjectQuery {
                 return true
             }
         }
+    }
+
+    /// Returns the least or the greatest value of an expression; nil when there is none.
+    public func _extreme(_ value: _QueryValue, isLeast: Bool) throws -> Value? {
+        try read { try $0.extreme(value.node, isLeast: isLeast) }
     }
 
     /// Returns a value of each object, in the order of the query:
@@ -398,6 +402,13 @@ public final class QueryGroup<M: Model>: QueryAggregates {
     public func _forEachValue(_ value: _QueryValue, _ body: (Value) throws -> Void) throws {
         checkOpen()
         for row in rows { try body(try run.value(value.node, of: row)) }
+    }
+
+    /// Returns the least or the greatest value of an expression; nil when there is none.
+    public func _extreme(_ value: _QueryValue, isLeast: Bool) throws -> Value? {
+        var extreme = QueryExtreme(isLeast ? .less : .greater)
+        try _forEachValue(value) { extreme.add($0) }
+        return extreme.best
     }
 
     private func checkOpen() {
