@@ -71,7 +71,8 @@ extension QueryRun {
     private func isCovered(_ access: Access, reading nodes: [QueryNode]) -> Bool {
         switch access {
         case .entries: true
-        case .ids(_, .index(let path), _): coveredRows(path, reading: nodes, keepsRows: false) != nil
+        case .ids(_, .index(let path), _):
+            coveredRows(path, reading: nodes, keepsRows: false) != nil
         case .ordered(let range):
             coveredRows(range.index, reading: nodes, isMet: range.isExact, keepsRows: false) != nil
         case .nothing, .ids, .scan: false

@@ -75,10 +75,8 @@ package final class QueryRun {
     /// Walks each path a few steps, then more, until one ends: that is the shortest, and finding it
     /// has cost little more than its own length.
     ///
-    /// - Parameters:
-    ///   - isCount: True when only the number of objects is needed.
-    ///   - nodes: All that is read of the objects, beside the condition and the order; nil when it
-    ///     is more than an index can contain.
+    /// `nodes` are all that is read of the objects, beside the condition and the order; nil stands
+    /// for more than an index contains.
     func access(isCount: Bool = false, reading nodes: [QueryNode]? = nil) throws -> Access {
         if planner.isImpossible { return .nothing }
         let recordCount = try state.reader.recordCount(ofEntity: query.entity)
