@@ -20,16 +20,13 @@ extension QueryRun {
         let entity = state.entity(query.entity)
         var lines: [String] = []
         var isOrdered = false
-        let access = try access(reading: nodes)
+        let access = try access()
         switch access {
         case .nothing: return "No \(entity.name) can meet the condition."
         case .ids(let ids, let path, let others):
             lines.append("\(words(path)): \(ids.count) of \(entity.name)")
             lines += others.map { "also in: \(words($0))" }
-        case .entries(let path):
-            let path = QueryPath.index(path)
-            let count = try path.ids(state, query.entity, limit: .max).ids.count
-            lines.append("\(words(path)): \(count) of \(entity.name)")
+        case .entries(let path): lines.append("\(words(.index(path))), without reading records")
         case .ordered(let range):
             isOrdered = true
             lines.append(

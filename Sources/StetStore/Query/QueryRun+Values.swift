@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 extension QueryRun {
     // MARK: Counting
 
@@ -62,8 +64,7 @@ extension QueryRun {
             return try body(try operand.value(&frame))
         }
         if query.limit == nil, query.offset == 0, query.after == nil {
-            let access = try access(reading: [node])
-            return try forEachMatch(access, reading: [node], keepsRows: false, give)
+            return try forEachMatch(try access(), reading: [node], keepsRows: false, give)
         }
         try forEachRowOfPage(reading: [node], give)
     }
@@ -88,28 +89,32 @@ extension QueryRun {
     private func addEnd(
         of node: QueryNode, isLeast: Bool, to extreme: inout QueryExtreme
     ) throws -> Bool {
-        guard query.limit == nil, query.offset == 0, query.after == nil else { return false }
+        guard query.limit == nil, query.offset == 0, query.after == nil,
+            case .property(.root, let slot) = node.unfolded.node,
+            state.schema.indexes(ofEntity: query.entity).contains(where: { index in
+                index.index.parts.last?.slot == slot
+            }), try !state.isFarBehind(ofEntity: query.entity)
+        else { return false }
         var ordered = query
-        ordered.condition = .all(
-            query.condition.conjuncts + [.comparison(.notEqual, node, .constant(.null))])
+        let type = state.entity(query.entity).properties[slot].type
+        ordered.condition = .all(query.condition.conjuncts + [node.isCounted(type)])
         ordered.order = [QueryOrder(node, isDescending: !isLeast)]
         ordered.limit = 1
         let run = try QueryRun(state, ordered)
-        guard try !state.isFarBehind(ofEntity: query.entity), let range = try run.orderedIndex(),
-            range.isWhole
-        else { return false }
+        guard let range = try run.orderedIndex(), range.isExact else { return false }
         let operand = QueryCompiler(state.schema, root: query.entity).operand(node)
         var frame = QueryFrame(state)
-        func add(_ row: Row) throws -> Bool {
+        func add(_ row: Row) throws {
             frame.root = row
-            let value = try operand.value(&frame)
-            extreme.add(value)
-            return !QueryExtreme.counts(value)
+            extreme.add(try operand.value(&frame))
         }
         for row in try state.overlay(query.entity).rows.values where try matches(row) {
-            _ = try add(row)
+            try add(row)
         }
-        try run.walk(range, reading: [node], keepsRows: false, add)
+        try run.walk(range, reading: [node], keepsRows: false) { row in
+            try add(row)
+            return false
+        }
         return true
     }
 
@@ -208,5 +213,23 @@ extension QueryRun {
         }
         for row in overlay.rows.values where try goesOn && matches(row) { goesOn = try body(row) }
         return true
+    }
+}
+
+extension QueryNode {
+    /// Returns the condition that the value of this node, of a type, is neither nil nor NaN, in a
+    /// form that a range of an index can express.
+    fileprivate func isCounted(_ type: ValueType) -> QueryNode {
+        switch type {
+        case .double: .comparison(.lessOrEqual, self, .constant(.double(.infinity)))
+        case .float: .comparison(.lessOrEqual, self, .constant(.float(.infinity)))
+        case .date:
+            .comparison(
+                .lessOrEqual, self,
+                .constant(.date(Date(timeIntervalSinceReferenceDate: .infinity))))
+        case .decimal:
+            .comparison(.greaterOrEqual, self, .constant(.decimal(.leastFiniteMagnitude)))
+        default: .comparison(.notEqual, self, .constant(.null))
+        }
     }
 }

@@ -63,8 +63,8 @@ package final class QueryRun {
         /// The objects that may satisfy it; further ones may be among those that differ from the
         /// last commit.
         case ids([ObjectID], QueryPath, others: [QueryPath])
-        /// The objects in the ranges of an index may satisfy it, and no others; the entries contain
-        /// all that is read of them.
+        /// The objects in the ranges of an index satisfy it; further ones may be among those that
+        /// differ from the last commit. The entries contain all that is read.
         case entries(QueryPath.IndexPath)
         /// All objects are read.
         case scan
@@ -93,9 +93,7 @@ package final class QueryRun {
             // The words are looked up completely, and no condition remains.
             return .ids(try found.ids(state, query.entity, limit: .max).ids, found, others: [])
         }
-        // All are read: for a limit alone, a scan, which is in order of id, may end before.
-        let readsAll = query.limit == nil || !query.order.isEmpty || paths.first?.isSingle == true
-        if paths.count == 1, ordered == nil, readsAll, case .index(let path) = paths[0],
+        if paths.count == 1, ordered == nil, case .index(let path) = paths[0], path.isExact,
             coveredRows(path, reading: nodes, keepsRows: false) != nil
         {
             return .entries(path)
@@ -207,11 +205,7 @@ package final class QueryRun {
                 return
             }
             try forEachMatch(among: ids, of: path, body)
-        case .entries(let path):
-            let isCovered = try forEachCoveredMatch(
-                path, reading: nodes, keepsRows: keepsRows, body)
-            if !isCovered { trap("entries of an index do not contain all that a query reads") }
-        case .scan, .ordered: try forEachMatchOfAll(body)
+        case .scan, .ordered, .entries: try forEachMatchOfAll(body)
         }
     }
 
@@ -272,7 +266,14 @@ package final class QueryRun {
             return
         }
         var part = PageStream(query)
-        let access = try access(reading: nodes)
+        var access = try access(reading: nodes)
+        if case .entries(let path) = access {
+            if let rows = try fewRows(ofEntries: path, reading: nodes) {
+                for row in rows where try !body(row) { return }
+                return
+            }
+            access = try self.access()
+        }
         switch access {
         case .scan where query.order.isEmpty:
             // Records are stored in ascending order of id.
@@ -288,12 +289,28 @@ package final class QueryRun {
         }
     }
 
+    /// Returns the objects of the page that the entries of an index show; nil when there are many,
+    /// for which another way may be cheaper.
+    private func fewRows(
+        ofEntries path: QueryPath.IndexPath, reading nodes: [QueryNode]?
+    ) throws -> [Row]? {
+        let most = 256
+        var page = try QueryPage(sorter, query)
+        var count = 0
+        let isCovered = try forEachCoveredMatch(path, reading: nodes, keepsRows: true) { row in
+            try page.add(row)
+            count += 1
+            return count <= most
+        }
+        return isCovered && count <= most ? page.rows() : nil
+    }
+
     /// Returns the objects of a page that are not found in its order one by one.
     private func sortedPage(_ access: Access, reading nodes: [QueryNode]?) throws -> [Row] {
         var page = try QueryPage(sorter, query)
         switch access {
         case .nothing: break
-        case .ids, .entries:
+        case .ids:
             try forEachMatch(access, reading: nodes) { row in
                 try page.add(row)
                 return true
@@ -308,7 +325,7 @@ package final class QueryRun {
                 if try page.add(row) { missing -= 1 }
                 return missing > 0
             }
-        case .scan:
+        case .scan, .entries:
             try forEachMatchOfAll { row in
                 try page.add(row)
                 return true

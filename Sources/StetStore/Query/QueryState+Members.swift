@@ -82,8 +82,8 @@ extension QueryState {
     /// Returns the owners with the most members at an end, `limit` of them and all that have as many
     /// as the last, with the least number of members among them; nil when fewer have any.
     ///
-    /// - Complexity: one walk over all lists of the end; memory for a few times as many owners as
-    ///   are returned.
+    /// - Complexity: one walk over all lists of the end; memory for those that may still be among
+    ///   the ones with the most.
     func ownersOfMostMembers(
         at end: MemberEnd, limit: Int
     ) throws -> (ids: [ObjectID], least: Int)? {
@@ -109,6 +109,6 @@ extension QueryState {
             return true
         }
         cut()
-        return best.count < limit ? nil : (best.map(\.id), least)
+        return best.count < limit ? nil : (best.map(\.id).sorted(), least)
     }
 }

@@ -95,6 +95,13 @@ import Testing
         try compare()
     }
 
+    @Test func aPageHasItsOwnEnds() throws {
+        let page = context.fetch(Reading.self).sorted(by: \.at).limit(10)
+        #expect(try page.max(\.note) == "note 8")
+        #expect(try page.offset(1).min(\.note) == "note 10")
+        #expect(try page.offset(10).min(\.note) == "note 11")
+    }
+
     @Test func anEarlierRevisionHasItsOwnEnds() throws {
         let first = try store.revision()
         let notes = values(\.note)

@@ -10,7 +10,7 @@ package struct QueryExtreme: Sendable {
     package init(_ comparison: QueryNode.Comparison) { self.comparison = comparison }
 
     package mutating func add(_ value: Value) {
-        guard Self.counts(value) else { return }
+        guard counts(value) else { return }
         guard let best, !comparison.holds(value, best) else {
             best = value
             bestCount = 1
@@ -21,12 +21,11 @@ package struct QueryExtreme: Sendable {
 
     /// Removes a value that was added; returns false when the best value is no longer known.
     package mutating func remove(_ value: Value) -> Bool {
-        guard Self.counts(value), let best else { return true }
+        guard counts(value), let best else { return true }
         if comparison.holds(best, value) { return true }
         bestCount -= 1
         return bestCount > 0
     }
 
-    /// Returns whether a value is one of those that are compared.
-    static func counts(_ value: Value) -> Bool { value != .null && !value.isNaN }
+    private func counts(_ value: Value) -> Bool { value != .null && !value.isNaN }
 }
