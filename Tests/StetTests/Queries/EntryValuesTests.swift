@@ -5,7 +5,7 @@ import Testing
     #Index<Review>(\.rating, \.title)
     var rating: Int
     var title: String
-    var body = "…"
+    var body: String = "…"
 
     init(_ rating: Int, _ title: String) {
         self.rating = rating
