@@ -69,7 +69,7 @@ extension QueryRun {
         switch access {
         case .entries: true
         case .ids(_, .index(let path), _):
-            coveredRows(path, reading: nodes, keepsRows: false) != nil
+            path.coveredRows(self, reading: nodes, keepsRows: false) != nil
         case .ordered(let range):
             coveredRows(range.index, reading: nodes, isMet: range.isExact, keepsRows: false) != nil
         case .nothing, .ids, .scan: false

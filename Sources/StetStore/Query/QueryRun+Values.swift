@@ -69,53 +69,30 @@ extension QueryRun {
         try forEachRowOfPage(reading: [node], give)
     }
 
-    /// Returns the least or the greatest value of a node among the objects of `forEachValue`; nil
-    /// when there is none.
-    ///
-    /// - Complexity: O(1) reads where an index has the objects in the order of the values;
-    ///   otherwise as `forEachValue`.
-    package func extreme(_ node: QueryNode, isLeast: Bool) throws -> Value? {
-        var extreme = QueryExtreme(isLeast ? .less : .greater)
-        if try addEnd(of: node, isLeast: isLeast, to: &extreme) { return extreme.best }
-        try forEachValue(node) { value in
-            extreme.add(value)
-            return true
+    /// Returns the objects of the page that the entries of an index show; nil when there are many,
+    /// for which another way may be cheaper.
+    func fewRows(
+        ofEntries path: QueryPath.IndexPath, reading nodes: [QueryNode]?
+    ) throws -> [Row]? {
+        let most = 256
+        var page = try QueryPage(sorter, query)
+        var count = 0
+        let isCovered = try forEachCoveredMatch(path, reading: nodes, keepsRows: true) { row in
+            try page.add(row)
+            count += 1
+            return count <= most
         }
-        return extreme.best
+        return isCovered && count <= most ? page.rows() : nil
     }
 
-    /// Adds the value at the end of an index, and those of the objects that differ from the last
-    /// commit; returns false where no index has the objects, and no others, in order.
-    private func addEnd(
-        of node: QueryNode, isLeast: Bool, to extreme: inout QueryExtreme
-    ) throws -> Bool {
-        guard query.limit == nil, query.offset == 0, query.after == nil,
-            case .property(.root, let slot) = node.unfolded.node,
-            state.schema.indexes(ofEntity: query.entity).contains(where: { index in
-                index.index.parts.last?.slot == slot
-            }), try !state.isFarBehind(ofEntity: query.entity)
-        else { return false }
-        var ordered = query
-        let type = state.entity(query.entity).properties[slot].type
-        ordered.condition = .all(query.condition.conjuncts + [node.isCounted(type)])
-        ordered.order = [QueryOrder(node, isDescending: !isLeast)]
-        ordered.limit = 1
-        let run = try QueryRun(state, ordered)
-        guard let range = try run.orderedIndex(), range.isExact else { return false }
-        let operand = QueryCompiler(state.schema, root: query.entity).operand(node)
-        var frame = QueryFrame(state)
-        func add(_ row: Row) throws {
-            frame.root = row
-            extreme.add(try operand.value(&frame))
+    /// Returns whether objects are found in the wanted order, so that a part of the result costs no
+    /// more than its own length.
+    package func isOrderedByAccess() throws -> Bool {
+        switch try access() {
+        case .nothing, .ordered: true
+        case .scan: query.order.isEmpty
+        case .ids, .entries: false
         }
-        for row in try state.overlay(query.entity).rows.values where try matches(row) {
-            try add(row)
-        }
-        try run.walk(range, reading: [node], keepsRows: false) { row in
-            try add(row)
-            return false
-        }
-        return true
     }
 
     /// Returns the objects of an index, with the values of their entries; nil when these do not
@@ -128,14 +105,6 @@ extension QueryRun {
         if isMet { query.condition = .everything }
         let slots = QueryReads(query, beside: nodes, in: state.schema).slots
         return CoveredRows(state, index, reading: slots, keepsRows: keepsRows)
-    }
-
-    /// Returns the objects of a path, with the values of their entries; nil when these do not
-    /// contain all that is read.
-    func coveredRows(
-        _ path: QueryPath.IndexPath, reading nodes: [QueryNode]?, keepsRows: Bool
-    ) -> CoveredRows? {
-        coveredRows(path.index, reading: nodes, isMet: path.isExact, keepsRows: keepsRows)
     }
 
     /// Returns the slot whose stored bytes alone are the value of a node, of a type; nil where the
@@ -194,7 +163,7 @@ extension QueryRun {
         _ path: QueryPath.IndexPath, reading nodes: [QueryNode]?, keepsRows: Bool,
         _ body: (Row) throws -> Bool
     ) throws -> Bool {
-        guard var covered = coveredRows(path, reading: nodes, keepsRows: keepsRows) else {
+        guard var covered = path.coveredRows(self, reading: nodes, keepsRows: keepsRows) else {
             return false
         }
         let overlay = try state.overlay(query.entity)
@@ -216,6 +185,74 @@ extension QueryRun {
     }
 }
 
+/// The least or the greatest value of a node among the objects of a query, at an end of an index.
+struct IndexEnd {
+    let run: QueryRun
+    let node: QueryNode
+    let isLeast: Bool
+
+    private var query: StoreQuery { run.query }
+    private var state: QueryState { run.state }
+
+    func value() throws -> Value? {
+        var extreme = QueryExtreme(isLeast ? .less : .greater)
+        if try add(to: &extreme) { return extreme.best }
+        try run.forEachValue(node) { value in
+            extreme.add(value)
+            return true
+        }
+        return extreme.best
+    }
+
+    /// Adds the value at the end of an index, and those of the objects that differ from the last
+    /// commit; returns false where no index has the objects, and no others, in order.
+    func add(to extreme: inout QueryExtreme) throws -> Bool {
+        guard query.limit == nil, query.offset == 0, query.after == nil,
+            case .property(.root, let slot) = node.unfolded.node,
+            state.schema.indexes(ofEntity: query.entity).contains(where: { index in
+                index.index.parts.last?.slot == slot
+            }), try !state.isFarBehind(ofEntity: query.entity)
+        else { return false }
+        let ordered = try QueryRun(state, ordered(slot))
+        guard let range = try ordered.orderedIndex(), range.isExact else { return false }
+        let operand = QueryCompiler(state.schema, root: query.entity).operand(node)
+        var frame = QueryFrame(state)
+        func add(_ row: QueryState.Row) throws {
+            frame.root = row
+            extreme.add(try operand.value(&frame))
+        }
+        for row in try state.overlay(query.entity).rows.values where try run.matches(row) {
+            try add(row)
+        }
+        try ordered.walk(range, reading: [node], keepsRows: false) { row in
+            try add(row)
+            return false
+        }
+        return true
+    }
+
+    /// The query for the first object with a value that counts, in the order of the value.
+    private func ordered(_ slot: Slot) -> StoreQuery {
+        var ordered = query
+        let type = state.entity(query.entity).properties[slot].type
+        ordered.condition = .all(query.condition.conjuncts + [node.isCounted(type)])
+        ordered.order = [QueryOrder(node, isDescending: !isLeast)]
+        ordered.limit = 1
+        return ordered
+    }
+}
+
+extension QueryRun {
+    /// Returns the least or the greatest value of a node among the objects of `forEachValue`; nil
+    /// when there is none.
+    ///
+    /// - Complexity: O(1) reads where an index has the objects in the order of the values;
+    ///   otherwise as `forEachValue`.
+    package func extreme(_ node: QueryNode, isLeast: Bool) throws -> Value? {
+        try IndexEnd(run: self, node: node, isLeast: isLeast).value()
+    }
+}
+
 extension QueryNode {
     /// Returns the condition that the value of this node, of a type, is neither nil nor NaN, in a
     /// form that a range of an index can express.
@@ -231,5 +268,15 @@ extension QueryNode {
             .comparison(.greaterOrEqual, self, .constant(.decimal(.leastFiniteMagnitude)))
         default: .comparison(.notEqual, self, .constant(.null))
         }
+    }
+}
+
+extension QueryPath.IndexPath {
+    /// Returns the objects of a path, with the values of their entries; nil when these do not
+    /// contain all that is read.
+    func coveredRows(
+        _ run: QueryRun, reading nodes: [QueryNode]?, keepsRows: Bool
+    ) -> CoveredRows? {
+        run.coveredRows(index, reading: nodes, isMet: isExact, keepsRows: keepsRows)
     }
 }

@@ -94,11 +94,11 @@ package final class QueryRun {
             return .ids(try found.ids(state, query.entity, limit: .max).ids, found, others: [])
         }
         if paths.count == 1, ordered == nil, case .index(let path) = paths[0], path.isExact,
-            coveredRows(path, reading: nodes, keepsRows: false) != nil
+            path.coveredRows(self, reading: nodes, keepsRows: false) != nil
         {
             return .entries(path)
         }
-        if !isCount, let access = try mostMembers() { return access }
+        if !isCount, let access = try state.mostMembers(query) { return access }
         // Above this count, scanning everything, or walking in order up to the limit, is cheaper.
         let most =
             ordered == nil ? most(of: recordCount) : min(query.end, recordCount) * 4 + 64
@@ -154,20 +154,6 @@ package final class QueryRun {
             if found == nil || range.isWhole && found?.isWhole == false { found = range }
         }
         return found
-    }
-
-    /// Returns the objects with the most members, if the query requests no others.
-    private func mostMembers() throws -> Access? {
-        guard state.isOfLastCommit, query.condition == .everything, query.after == nil,
-            query.limit != nil, let order = query.order.first, order.isDescending,
-            case .members(.count, let members, .everything) = order.node, members.owner == .root
-        else { return nil }
-        let relationship = state.entity(query.entity).relationships[members.relationship]
-        guard let end = state.schema.membersEnd(of: relationship),
-            let most = try state.ownersOfMostMembers(at: end, limit: query.end)
-        else { return nil }
-        let path = QueryPath.counted(relationship, .greaterOrEqual, most.least, isExact: true)
-        return .ids(most.ids, path, others: [])
     }
 
     // MARK: Finding
@@ -289,22 +275,6 @@ package final class QueryRun {
         }
     }
 
-    /// Returns the objects of the page that the entries of an index show; nil when there are many,
-    /// for which another way may be cheaper.
-    private func fewRows(
-        ofEntries path: QueryPath.IndexPath, reading nodes: [QueryNode]?
-    ) throws -> [Row]? {
-        let most = 256
-        var page = try QueryPage(sorter, query)
-        var count = 0
-        let isCovered = try forEachCoveredMatch(path, reading: nodes, keepsRows: true) { row in
-            try page.add(row)
-            count += 1
-            return count <= most
-        }
-        return isCovered && count <= most ? page.rows() : nil
-    }
-
     /// Returns the objects of a page that are not found in its order one by one.
     private func sortedPage(_ access: Access, reading nodes: [QueryNode]?) throws -> [Row] {
         var page = try QueryPage(sorter, query)
@@ -352,16 +322,6 @@ package final class QueryRun {
             try state.overlay(query.entity).ids.isEmpty
         else { return nil }
         return try state.textSearch(match, query.entity)
-    }
-
-    /// Returns whether objects are found in the wanted order, so that a part of the result costs no
-    /// more than its own length.
-    package func isOrderedByAccess() throws -> Bool {
-        switch try access() {
-        case .nothing, .ordered: true
-        case .scan: query.order.isEmpty
-        case .ids, .entries: false
-        }
     }
 
     /// Returns the object with an id, whether it satisfies the condition or not.

@@ -79,8 +79,22 @@ extension QueryState {
         return known[owner] ?? 0
     }
 
-    /// Returns the owners with the most members at an end, `limit` of them and all that have as many
-    /// as the last, with the least number of members among them; nil when fewer have any.
+    /// Returns the objects with the most members, if a query requests no others.
+    func mostMembers(_ query: StoreQuery) throws -> QueryRun.Access? {
+        guard isOfLastCommit, query.condition == .everything, query.after == nil,
+            query.limit != nil, let order = query.order.first, order.isDescending,
+            case .members(.count, let members, .everything) = order.node, members.owner == .root
+        else { return nil }
+        let relationship = entity(query.entity).relationships[members.relationship]
+        guard let end = schema.membersEnd(of: relationship),
+            let most = try ownersOfMostMembers(at: end, limit: query.end)
+        else { return nil }
+        let path = QueryPath.counted(relationship, .greaterOrEqual, most.least, isExact: true)
+        return .ids(most.ids, path, others: [])
+    }
+
+    /// Returns the owners with the most members at an end, `limit` of them and all that have as
+    /// many as the last, with the least number of members among them; nil when fewer have any.
     ///
     /// - Complexity: one walk over all lists of the end; memory for those that may still be among
     ///   the ones with the most.

@@ -13,8 +13,8 @@ import Testing
     }
 }
 
-/// Values that an index contains are read from its entries: from those of a few objects at once, and
-/// of many by the way that is chosen for their number.
+/// Values that an index contains are read from its entries: from those of a few objects at once,
+/// and of many by the way that is chosen for their number.
 @Suite struct EntryValuesTests {
     private let context: ManagedContext
     private let reviews: [Review]

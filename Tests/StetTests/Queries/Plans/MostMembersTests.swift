@@ -22,7 +22,7 @@ import Testing
     /// The numbers of books, by the names of the people.
     private let counts: [(name: String, count: Int)]
 
-    /// 2,500 people, of whom later ones have read and own more books, up to 9, with some exceptions.
+    /// 2,500 people, of whom later ones have read and own more books, up to 9, with exceptions.
     init() throws {
         store = try Store.inMemory(for: Person.self, Book.self)
         counts = (0..<2_500).map { number in
