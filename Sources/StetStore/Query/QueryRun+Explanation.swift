@@ -76,6 +76,16 @@ extension QueryRun {
         }
     }
 
+    /// Returns whether objects are found in the wanted order, so that a part of the result costs no
+    /// more than its own length.
+    package func isOrderedByAccess() throws -> Bool {
+        switch try access() {
+        case .nothing, .ordered: true
+        case .scan: query.order.isEmpty
+        case .ids, .entries: false
+        }
+    }
+
     /// Runs the query, for the values of nodes only if there are some, and returns how it was
     /// executed, in words and numbers.
     package func analysis(reading nodes: [QueryNode]? = nil) throws -> String {

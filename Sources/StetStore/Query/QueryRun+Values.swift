@@ -85,16 +85,6 @@ extension QueryRun {
         return isCovered && count <= most ? page.rows() : nil
     }
 
-    /// Returns whether objects are found in the wanted order, so that a part of the result costs no
-    /// more than its own length.
-    package func isOrderedByAccess() throws -> Bool {
-        switch try access() {
-        case .nothing, .ordered: true
-        case .scan: query.order.isEmpty
-        case .ids, .entries: false
-        }
-    }
-
     /// Returns the objects of an index, with the values of their entries; nil when these do not
     /// contain all that nodes, the order, and the condition unless it is `isMet`, read of them.
     func coveredRows(
@@ -185,7 +175,8 @@ extension QueryRun {
     }
 }
 
-/// The least or the greatest value of a node among the objects of a query, at an end of an index.
+/// The least or the greatest value of a node among the objects of a query, which stands at the end
+/// of an index that has them in order.
 struct IndexEnd {
     let run: QueryRun
     let node: QueryNode
@@ -194,6 +185,7 @@ struct IndexEnd {
     private var query: StoreQuery { run.query }
     private var state: QueryState { run.state }
 
+    /// Returns the value, from all objects of the query where no index has it at an end.
     func value() throws -> Value? {
         var extreme = QueryExtreme(isLeast ? .less : .greater)
         if try add(to: &extreme) { return extreme.best }
@@ -206,7 +198,7 @@ struct IndexEnd {
 
     /// Adds the value at the end of an index, and those of the objects that differ from the last
     /// commit; returns false where no index has the objects, and no others, in order.
-    func add(to extreme: inout QueryExtreme) throws -> Bool {
+    private func add(to extreme: inout QueryExtreme) throws -> Bool {
         guard query.limit == nil, query.offset == 0, query.after == nil,
             case .property(.root, let slot) = node.unfolded.node,
             state.schema.indexes(ofEntity: query.entity).contains(where: { index in
