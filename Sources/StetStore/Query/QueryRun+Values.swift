@@ -175,8 +175,8 @@ extension QueryRun {
     }
 }
 
-/// The least or the greatest value of a node among the objects of a query, which stands at the end
-/// of an index that has them in order.
+/// The least or the greatest value of a node among the objects of a query, found at the end of
+/// an index that has them in order.
 struct IndexEnd {
     let run: QueryRun
     let node: QueryNode
