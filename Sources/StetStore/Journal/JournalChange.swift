@@ -125,6 +125,13 @@ package struct JournalChange {
         package var isAfterRedacted = false
     }
 
+    /// Returns the slots that an update changes; everything for an insert, a delete, and a change
+    /// without some of its cells.
+    package func changedSlots() throws(DecodingFailure) -> SlotSet {
+        guard kind == .update, redaction == nil else { return .all }
+        return SlotSet(try changedCells().lazy.map(\.slot))
+    }
+
     /// Returns the changed cells of an update, in ascending order of slot.
     package func changedCells() throws(DecodingFailure) -> [ChangedCell] {
         if !changesRecord { return [] }

@@ -107,10 +107,7 @@ indirect enum QueryPath {
         _ relationship: Relationship, _ state: QueryState, _ body: (ObjectID, Int) throws -> Bool
     ) throws {
         guard let end = state.schema.membersEnd(of: relationship) else { return }
-        try state.reader.forEachMemberCount(at: end) { owner, count in
-            try state.visit()
-            return try body(owner, count)
-        }
+        try state.forEachMemberCount(at: end, body)
     }
 
     private func forEachOwner(
@@ -175,13 +172,13 @@ indirect enum QueryPath {
         }
     }
 
-    /// True when the path counts members, which is possible only where the last commit is read with
-    /// nothing on top of it.
-    var countsMembers: Bool {
+    /// Returns whether all lists of members can be counted, if the path does that.
+    func canCountMembers(_ state: QueryState) throws -> Bool {
         switch self {
-        case .counted: true
-        case .union(let paths): paths.contains(where: \.countsMembers)
-        case .ids, .index, .references, .targets, .owners, .words, .substrings: false
+        case .counted(let relationship, _, _, _):
+            try state.schema.membersEnd(of: relationship).map(state.countsMembers) ?? true
+        case .union(let paths): try paths.allSatisfy { try $0.canCountMembers(state) }
+        case .ids, .index, .references, .targets, .owners, .words, .substrings: true
         }
     }
 

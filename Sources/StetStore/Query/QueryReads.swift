@@ -35,6 +35,16 @@ struct QueryReads {
         }
     }
 
+    /// The slots in which an object must be the same in the last commit for indexes to describe it.
+    var ownSlots: SlotSet {
+        let own = SlotSet(slots)
+        guard let text = schema.textIndex(ofEntity: root)?.slots(in: schema),
+            !own.isDisjoint(with: text)
+        else { return own }
+        // An index of words counts those of all its attributes.
+        return own.union(text)
+    }
+
     // MARK: Collecting
 
     private mutating func add(_ node: QueryNode, _ members: [Int: EntityNumber]) {
@@ -119,6 +129,14 @@ struct QueryReads {
         case .element: nil
         case .target(_, _, let name): schema.number(ofEntity: name)
         }
+    }
+}
+
+extension NumberedIndex {
+    /// Returns the slots that determine the entries of an object.
+    func slots(in schema: Schema) -> SlotSet {
+        let query = StoreQuery(entity: entity, index.condition ?? .everything)
+        return SlotSet(QueryReads(query, in: schema).slots.union(index.parts.map(\.slot)))
     }
 }
 

@@ -29,7 +29,7 @@ extension QueryRun {
         case .nothing: break
         case .entries(let path): count = try entryCount(path, most)
         case .ids(let ids, let path, _):
-            if path.isExact, try state.overlay(query.entity).ids.isEmpty {
+            if path.isExact, try overlay().ids.isEmpty {
                 count = min(ids.count, most)
             } else {
                 try forEachMatch(among: ids, of: path, add)
@@ -41,7 +41,7 @@ extension QueryRun {
 
     /// Returns the number of entries; reads only records that have changed.
     private func entryCount(_ path: QueryPath.IndexPath, _ most: Int) throws -> Int {
-        let overlay = try state.overlay(query.entity)
+        let overlay = try overlay()
         var count = 0
         for row in overlay.rows.values where try matches(row) { count += 1 }
         for range in path.ranges where count < most {
@@ -156,7 +156,7 @@ extension QueryRun {
         guard var covered = path.coveredRows(self, reading: nodes, keepsRows: keepsRows) else {
             return false
         }
-        let overlay = try state.overlay(query.entity)
+        let overlay = try overlay(reading: nodes)
         var frame = QueryFrame(state)
         var goesOn = true
         for range in path.ranges where goesOn {
@@ -213,7 +213,7 @@ struct IndexEnd {
             frame.root = row
             extreme.add(try operand.value(&frame))
         }
-        for row in try state.overlay(query.entity).rows.values where try run.matches(row) {
+        for row in try ordered.overlay(reading: [node]).rows.values where try run.matches(row) {
             try add(row)
         }
         try ordered.walk(range, reading: [node], keepsRows: false) { row in

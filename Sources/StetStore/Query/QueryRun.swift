@@ -19,6 +19,15 @@ package final class QueryRun {
         sorter = QuerySorter(state, query, compiler)
     }
 
+    /// Returns the objects with pending changes, and those that do not have in the last commit,
+    /// which indexes describe, what the query and `nodes` read of them.
+    func overlay(reading nodes: [QueryNode]? = nil) throws -> QueryState.Overlay {
+        // Spares the collecting.
+        if state.isOfLastRevision { return try state.pending(query.entity) }
+        let reads = QueryReads(query, beside: nodes ?? [], in: state.schema)
+        return try state.overlay(query.entity, differingIn: reads.ownSlots)
+    }
+
     func matches(_ row: Row) throws -> Bool {
         var frame = QueryFrame(state, row)
         return try condition.test(&frame)
@@ -85,7 +94,7 @@ package final class QueryRun {
         if !isCount, let ordered, ordered.isWhole { return .ordered(ordered) }
         var paths = try planner.paths()
         if isFarBehind { paths.removeAll(where: \.asksLastCommit) }
-        if !state.isOfLastCommit { paths.removeAll(where: \.countsMembers) }
+        try paths.removeAll { try !$0.canCountMembers(state) }
         if isCount {
             for case .index(let path) in paths where path.isExact { return .entries(path) }
         }
@@ -98,7 +107,7 @@ package final class QueryRun {
         {
             return .entries(path)
         }
-        if !isCount, let access = try state.mostMembers(query) { return access }
+        if !isCount, !isFarBehind, let access = try state.mostMembers(query) { return access }
         // Above this count, scanning everything, or walking in order up to the limit, is cheaper.
         let most =
             ordered == nil ? most(of: recordCount) : min(query.end, recordCount) * 4 + 64
@@ -167,7 +176,7 @@ package final class QueryRun {
     ) throws {
         let access = try access ?? self.access()
         guard case .ids(let ids, let path, _) = access, path.isExact,
-            try state.overlay(query.entity).ids.isEmpty
+            try overlay().ids.isEmpty
         else { return try forEachMatch(access) { try body($0.id) } }
         for id in ids where try !body(id) { return }
     }
@@ -206,9 +215,7 @@ package final class QueryRun {
     func forEachMatch(
         among ids: [ObjectID], of path: QueryPath, _ body: (Row) throws -> Bool
     ) throws {
-        let overlay =
-            path.asksLastCommit
-            ? try state.overlay(query.entity) : try state.pending(query.entity)
+        let overlay = path.asksLastCommit ? try overlay() : try state.pending(query.entity)
         let leavesOut = !overlay.ids.isEmpty
         let isExact = path.isExact
         var frame = QueryFrame(state)
@@ -268,7 +275,7 @@ package final class QueryRun {
                 return try part.give(row, body)
             }
         case .ordered(let range)
-        where try query.after == nil && state.overlay(query.entity).rows.isEmpty:
+        where try query.after == nil && overlay(reading: nodes).rows.isEmpty:
             try walk(range, reading: nodes, keepsRows: false) { try part.give($0, body) }
         default:
             for row in try sortedPage(access, reading: nodes) where try !body(row) { return }
@@ -286,7 +293,7 @@ package final class QueryRun {
                 return true
             }
         case .ordered(let range):
-            for row in try state.overlay(query.entity).rows.values where try matches(row) {
+            for row in try overlay(reading: nodes).rows.values where try matches(row) {
                 try page.add(row)
             }
             var missing = query.end
@@ -319,7 +326,7 @@ package final class QueryRun {
         let conjuncts = query.condition.conjuncts
         guard conjuncts.count == 1, case .matching(.root, let match) = conjuncts[0],
             try !state.isFarBehind(ofEntity: query.entity),
-            try state.overlay(query.entity).ids.isEmpty
+            try overlay().ids.isEmpty
         else { return nil }
         return try state.textSearch(match, query.entity)
     }
@@ -335,7 +342,7 @@ package final class QueryRun {
         _ ordered: QueryPath.OrderedRange, reading nodes: [QueryNode]?, keepsRows: Bool = true,
         from position: IndexPosition? = nil, _ body: (Row) throws -> Bool
     ) throws {
-        let overlay = try state.overlay(query.entity)
+        let overlay = try overlay(reading: nodes)
         let leavesOut = !overlay.ids.isEmpty
         var frame = QueryFrame(state)
         var covered = coveredRows(

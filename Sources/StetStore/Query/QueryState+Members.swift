@@ -9,6 +9,9 @@ final class MemberFacts {
     }
 
     fileprivate var counts: [EndNumber: Counts] = [:]
+    /// The owners whose lists in the last commit are not those of the revision; nil when too much has
+    /// changed since.
+    fileprivate var foreign: [EndNumber: Set<ObjectID>?] = [:]
     /// The results of conditions of members, by their scope.
     fileprivate var tested: [Int: TestedMembers] = [:]
 }
@@ -16,7 +19,9 @@ final class MemberFacts {
 extension QueryState {
     /// Returns the members of an owner at an end, in order.
     func members(of owner: ObjectID, at end: MemberEnd) throws -> [MemberPlace] {
-        guard isOfLastCommit else { return try view.state.members(of: owner, at: end, reader) }
+        guard try hasStoredList(of: owner, at: end) else {
+            return try view.state.members(of: owner, at: end, reader)
+        }
         var members: [MemberPlace] = []
         try reader.forEachMember(of: owner, at: end) { id, position in
             members.append(MemberPlace(position, id))
@@ -31,10 +36,29 @@ extension QueryState {
         of owner: ObjectID, at end: MemberEnd, _ body: (ObjectID) throws -> Bool
     ) throws {
         try visit()
-        if isOfLastCommit {
+        if try isOfLastCommit || hasStoredList(of: owner, at: end) {
             return try reader.forEachMember(of: owner, at: end) { id, _ in try body(id) }
         }
         for member in try members(of: owner, at: end) where try !body(member.id) { return }
+    }
+
+    /// Returns whether the list of an owner in the last commit is the one that the query reads.
+    private func hasStoredList(of owner: ObjectID, at end: MemberEnd) throws -> Bool {
+        if isOfLastCommit { return true }
+        if view.state.mayChangeList(of: owner, at: end) { return false }
+        return try foreignOwners(at: end).map { !$0.contains(owner) } ?? false
+    }
+
+    /// Returns the owners whose lists in the last commit are not those of the revision; nil when too
+    /// much has changed since.
+    private func foreignOwners(at end: MemberEnd) throws -> Set<ObjectID>? {
+        if isOfLastRevision { return [] }
+        if let known = memberFacts.foreign[end.number] { return known }
+        let owners =
+            try isFarBehind(ofEntity: end.owner)
+            ? nil : view.state.foreignOwners(at: end, reader)
+        memberFacts.foreign[end.number] = .some(owners)
+        return owners
     }
 
     /// Returns the members of a relationship of an object, in the order of the relationship or of
@@ -58,9 +82,9 @@ extension QueryState {
     /// Returns the number of members of an owner.
     ///
     /// - Complexity: O(chunks of the list); from the 64th call for an end on, O(1) after a scan of
-    ///   all lists of the end. O(members) where the query does not read the last commit.
+    ///   all lists of the end. O(members) where the list is another in the last commit.
     func memberCount(of owner: ObjectID, at end: MemberEnd) throws -> Int {
-        guard isOfLastCommit else {
+        guard try hasStoredList(of: owner, at: end) else {
             try visit()
             return try members(of: owner, at: end).count
         }
@@ -79,14 +103,46 @@ extension QueryState {
         return known[owner] ?? 0
     }
 
+    /// Returns whether all lists of an end can be counted: nothing is on top of the revision, and
+    /// little has changed since.
+    func countsMembers(at end: MemberEnd) throws -> Bool {
+        try view.state.isUnchanged && foreignOwners(at: end) != nil
+    }
+
+    /// Calls `body` with each owner that has members at an end and with their number, until it
+    /// returns false.
+    ///
+    /// - Complexity: one walk over all lists of the end, and over the members of those that are
+    ///   others in the last commit.
+    func forEachMemberCount(
+        at end: MemberEnd, _ body: (_ owner: ObjectID, _ count: Int) throws -> Bool
+    ) throws {
+        guard let foreign = try foreignOwners(at: end) else {
+            throw StoreError.snapshotTooOld(
+                revision: revision, head: try reader.head().revision)
+        }
+        var goesOn = true
+        try reader.forEachMemberCount(at: end) { owner, count in
+            try visit()
+            if !foreign.isEmpty, foreign.contains(owner) { return true }
+            goesOn = try body(owner, count)
+            return goesOn
+        }
+        for owner in foreign where goesOn {
+            try visit()
+            let count = try members(of: owner, at: end).count
+            if count > 0 { goesOn = try body(owner, count) }
+        }
+    }
+
     /// Returns the objects with the most members, if a query requests no others.
     func mostMembers(_ query: StoreQuery) throws -> QueryRun.Access? {
-        guard isOfLastCommit, query.condition == .everything, query.after == nil,
+        guard query.condition == .everything, query.after == nil,
             query.limit != nil, let order = query.order.first, order.isDescending,
             case .members(.count, let members, .everything) = order.node, members.owner == .root
         else { return nil }
         let relationship = entity(query.entity).relationships[members.relationship]
-        guard let end = schema.membersEnd(of: relationship),
+        guard let end = schema.membersEnd(of: relationship), try countsMembers(at: end),
             let most = try ownersOfMostMembers(at: end, limit: query.end)
         else { return nil }
         let path = QueryPath.counted(relationship, .greaterOrEqual, most.least, isExact: true)
@@ -112,8 +168,7 @@ extension QueryState {
             while let last = best.last, last.count < least { best.removeLast() }
         }
         var mostKept = 1_024
-        try reader.forEachMemberCount(at: end) { owner, count in
-            try visit()
+        try forEachMemberCount(at: end) { owner, count in
             if count < least { return true }
             best.append((owner, count))
             if best.count >= mostKept {

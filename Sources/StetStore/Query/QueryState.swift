@@ -91,8 +91,10 @@ package final class QueryState {
     @exclusivity(unchecked) private var counter = ReadLimit.Counter()
     let memberFacts = MemberFacts()
 
+    /// True when the query reads the last commit, whatever is on top of it.
+    private(set) lazy var isOfLastRevision = (try? reader.head().revision == revision) ?? false
     /// True when the query reads the last commit with nothing on top of it.
-    private(set) lazy var isOfLastCommit = (try? view.state.isOfLastCommit(reader)) ?? false
+    private(set) lazy var isOfLastCommit = isOfLastRevision && view.state.isUnchanged
 
     /// The objects of an entity that differ from the last commit.
     struct Overlay {
@@ -105,7 +107,7 @@ package final class QueryState {
     /// The facts of one entity that a query has read, to be used again.
     private struct Facts {
         var pending: Overlay?
-        var overlay: Overlay?
+        var overlays: [SlotSet: Overlay] = [:]
         /// The objects that others refer to; nil stands for one that does not exist.
         var targets: [ObjectID: Row?] = [:]
         var searches: [TextMatch: TextHits] = [:]
@@ -253,16 +255,18 @@ package final class QueryState {
         return overlay
     }
 
-    /// Returns the objects with pending changes, and those that differ between the revision and the
-    /// last commit, which references and indexes describe.
-    func overlay(_ entity: EntityNumber) throws -> Overlay {
-        if let overlay = facts[entity.index].overlay { return overlay }
+    /// Returns the objects with pending changes, and those that differ in any of these slots between
+    /// the revision and the last commit, which references and indexes describe.
+    func overlay(_ entity: EntityNumber, differingIn slots: SlotSet) throws -> Overlay {
+        if isOfLastRevision { return try pending(entity) }
+        if let overlay = facts[entity.index].overlays[slots] { return overlay }
         var overlay = try pending(entity)
-        for id in try view.state.foreignObjects(ofEntity: entity, reader)
-        where overlay.ids.insert(id).inserted {
+        let foreign = try view.state.foreignObjects(
+            ofEntity: entity, differingIn: slots, reader)
+        for id in foreign where overlay.ids.insert(id).inserted {
             overlay.rows[id] = try storedRow(entity, id)
         }
-        facts[entity.index].overlay = overlay
+        facts[entity.index].overlays[slots] = overlay
         return overlay
     }
 

@@ -8,6 +8,8 @@
 final class TextHits {
     let match: TextMatch
     private let index: NumberedIndex
+    /// The slots that determine what the index says of an object.
+    private let slots: SlotSet
     private let entity: Entity
     /// The weights of the attributes of the index; 0 for those that are not searched.
     private let weights: [Double]
@@ -67,6 +69,7 @@ final class TextHits {
         self.match = match
         self.index = index
         entity = schema.entities[index.entity]
+        slots = index.slots(in: schema)
         try index.index.checkVersion(in: entity)
         weights = index.index.parts.map { part in
             match.attributes.first { $0.slot == part.slot }?.weight ?? 0
@@ -109,7 +112,8 @@ final class TextHits {
         let usesIndex = try self.usesIndex ?? !state.isFarBehind(ofEntity: index.entity)
         self.usesIndex = usesIndex
         guard usesIndex, row.revision > .zero else { return false }
-        return try !state.overlay(index.entity).ids.contains(row.id)
+        let overlay = try state.overlay(index.entity, differingIn: slots)
+        return !overlay.ids.contains(row.id)
     }
 
     private func words(of row: QueryState.Row) throws -> TextWords {

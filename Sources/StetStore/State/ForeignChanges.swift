@@ -5,16 +5,42 @@ package struct ForeignChanges: Sendable {
     package let base: Revision
     /// The last commit that was examined.
     package private(set) var end: Revision
-    private var objects: [EntityNumber: Set<ObjectID>] = [:]
+    private var objects: [EntityNumber: Objects] = [:]
     private var count = 0
-    /// The memberships at `base` of the changed objects, for each end of references that was
-    /// requested.
-    private var references: [EndNumber: [ObjectID: MembershipAtBase]] = [:]
+    /// The owners whose lists have changed, for each end of links.
+    private var owners: [EndNumber: Set<ObjectID>] = [:]
+    /// The objects that have changed at each end of references that was requested.
+    private var references: [EndNumber: References] = [:]
 
-    /// The list that contained an object.
-    struct MembershipAtBase: Sendable {
-        let owner: ObjectID?
-        let position: ListPosition?
+    /// The changed objects of an entity, and in what they differ.
+    private struct Objects: Sendable {
+        private var slots: [ObjectID: SlotSet] = [:]
+        private var groups: [SlotSet: Set<ObjectID>] = [:]
+
+        /// Adds changed slots of an object; returns false where it has changed before.
+        mutating func add(_ changed: SlotSet, of id: ObjectID) -> Bool {
+            let known = slots[id]
+            let all = known?.union(changed) ?? changed
+            if all == known { return false }
+            slots[id] = all
+            if let known { groups[known]?.remove(id) }
+            groups[all, default: []].insert(id)
+            return known == nil
+        }
+
+        /// Returns the objects that differ in any of these.
+        func differing(in wanted: SlotSet) -> [ObjectID] {
+            groups.filter { !$0.key.isDisjoint(with: wanted) }.flatMap(\.value)
+        }
+    }
+
+    /// The objects that have changed at an end of references.
+    struct References: Sendable {
+        fileprivate(set) var members: Set<ObjectID> = []
+        /// The owners that the members have now, or had at the revision.
+        fileprivate(set) var owners: Set<ObjectID> = []
+        /// The members at the revision, by their owners.
+        fileprivate(set) var lists: [ObjectID: [MemberPlace]] = [:]
     }
 
     package init(since base: Revision) {
@@ -22,51 +48,92 @@ package struct ForeignChanges: Sendable {
         end = base
     }
 
-    /// Returns the objects of an entity whose records have changed, if at most `limit` objects
-    /// have.
+    /// Returns the objects of an entity that differ in any of these slots, or in their existence,
+    /// if at most `limit` objects have changed at all.
     ///
-    /// - Returns: the objects; none for an entity without changes.
+    /// - Returns: the objects, in no particular order.
     /// - Throws: `StoreError.Code.snapshotTooOld` when more have changed, or commits since `base`
     ///   were trimmed.
-    /// - Complexity: O(changes since the last call).
+    /// - Complexity: O(changes since the last call + objects that are returned).
     package mutating func objects(
-        ofEntity entity: EntityNumber, _ reader: borrowing StoreReader, limit: Int
-    ) throws -> Set<ObjectID> {
-        try extend(reader, limit: limit)
-        return objects[entity] ?? []
+        ofEntity entity: EntityNumber, differingIn slots: SlotSet,
+        _ reader: borrowing StoreReader, limit: Int
+    ) throws -> [ObjectID] {
+        guard try extend(reader, limit: limit) else {
+            throw StoreError.snapshotTooOld(revision: base, head: try reader.head().revision)
+        }
+        return objects[entity]?.differing(in: slots.union(.existence)) ?? []
     }
 
-    /// Returns the memberships at `base` of the changed objects at an end of references.
+    /// Returns the objects that have changed at an end of references.
     mutating func references(
         at end: MemberEnd, _ reader: borrowing StoreReader, limit: Int
-    ) throws -> [ObjectID: MembershipAtBase] {
-        try extend(reader, limit: limit)
+    ) throws -> References {
+        let changed = try objects(
+            ofEntity: end.member, differingIn: SlotSet([end.slot]), reader, limit: limit)
         if let known = references[end.number] { return known }
-        var found: [ObjectID: MembershipAtBase] = [:]
+        var found = References()
         let entity = reader.file.schema.entities[end.member]
-        for id in objects[end.member] ?? [] {
-            found[id] =
-                try reader.withRecord(ofEntity: end.member, id, asOf: base) { record in
-                    let body = try RecordBody(record.body, of: entity)
-                    return MembershipAtBase(
-                        owner: try body.reference(end.slot), position: try body.position(end.slot))
-                } ?? MembershipAtBase(owner: nil, position: nil)
+        for id in changed {
+            found.members.insert(id)
+            _ = try reader.withRecord(ofEntity: end.member, id, asOf: base) { record in
+                let body = try RecordBody(record.body, of: entity)
+                guard let owner = try body.reference(end.slot) else { return }
+                found.owners.insert(owner)
+                let place = MemberPlace(try body.position(end.slot), id)
+                found.lists[owner, default: []].append(place)
+            }
+            _ = try reader.withRecord(ofEntity: end.member, id, asOf: self.end) { record in
+                let body = try RecordBody(record.body, of: entity)
+                if let owner = try body.reference(end.slot) { found.owners.insert(owner) }
+            }
         }
         references[end.number] = found
         return found
     }
 
-    private mutating func extend(_ reader: borrowing StoreReader, limit: Int) throws {
+    /// Returns the owners whose lists at an end may have changed; nil when more than `limit` objects
+    /// have changed.
+    ///
+    /// - Throws: `StoreError.Code.snapshotTooOld` when commits since `base` were trimmed.
+    /// - Complexity: O(changes since the last call).
+    mutating func owners(
+        at end: MemberEnd, _ reader: borrowing StoreReader, limit: Int
+    ) throws -> Set<ObjectID>? {
+        guard try extend(reader, limit: limit) else { return nil }
+        if end.isReference { return try references(at: end, reader, limit: limit).owners }
+        return owners[end.number] ?? []
+    }
+
+    /// Examines the commits until the last one; returns false when they have changed more than
+    /// `limit` objects.
+    private mutating func extend(_ reader: borrowing StoreReader, limit: Int) throws -> Bool {
         let head = try reader.head().revision
         if try end < reader.floor() { throw StoreError.snapshotTooOld(revision: base, head: head) }
         if end < head { references = [:] }
         while end < head, count <= limit {
-            let next = end.next
-            try reader.forEachTouchedObject(of: next) { entity, id, _ in
-                if objects[entity, default: []].insert(id).inserted { count += 1 }
-            }
-            end = next
+            try add(end.next, reader)
+            end = end.next
         }
-        if count > limit { throw StoreError.snapshotTooOld(revision: base, head: head) }
+        return count <= limit
+    }
+
+    /// Adds what a commit has changed.
+    private mutating func add(_ revision: Revision, _ reader: borrowing StoreReader) throws {
+        let schema = reader.file.schema
+        try reader.forEachTouch(of: revision) { change, commit in
+            if change.changesRecord {
+                // An earlier schema numbers its slots differently.
+                let slots = commit.isOfPresentSchema ? try change.changedSlots() : .all
+                if objects[change.entity, default: Objects()].add(slots, of: change.id) {
+                    count += 1
+                }
+            }
+            for link in try change.links() {
+                guard let ends = schema.ends(ofLink: link.key.link) else { continue }
+                owners[ends.targets.number, default: []].insert(link.key.source)
+                owners[ends.sources.number, default: []].insert(link.key.target)
+            }
+        }
     }
 }

@@ -25,7 +25,14 @@ package final class WorkingState {
     /// The changes of later commits, as far as reads have needed them.
     package private(set) var foreign: ForeignChanges
     /// The changes of a submitted save.
-    package var sent: Layer? { didSet { generation &+= 1 } }
+    package var sent: Layer? {
+        get { sentLayer }
+        _modify {
+            defer { generation &+= 1 }
+            yield &sentLayer
+        }
+    }
+    private var sentLayer: Layer?
     /// The changes on top of the submitted ones, which callers modify in place.
     package var pending: Layer {
         get { layer }
@@ -35,7 +42,7 @@ package final class WorkingState {
         }
     }
     private var layer = Layer()
-    /// A number that changes whenever the members of an object may change.
+    /// A number that changes whenever the members of an object may change, and not by reading.
     ///
     /// It is unique among all states of the process.
     package private(set) var generation = WorkingState.origins.add(1 << 40, ordering: .relaxed)
@@ -88,20 +95,20 @@ package final class WorkingState {
 
     /// Returns whether the changes delete an object.
     package func isDeleted(_ object: ObjectKey) -> Bool {
-        pending.deleted.contains(object) || sent?.deleted.contains(object) ?? false
+        layer.deleted.contains(object) || sentLayer?.deleted.contains(object) ?? false
     }
 
-    /// Returns the objects of an entity that commits after the revision have changed.
+    /// Returns the objects of an entity that commits after the revision have inserted, deleted, or
+    /// changed in any of these slots.
     package func foreignObjects(
-        ofEntity entity: EntityNumber, _ reader: borrowing StoreReader
-    ) throws -> Set<ObjectID> {
-        try foreign.objects(ofEntity: entity, reader, limit: limit)
+        ofEntity entity: EntityNumber, differingIn slots: SlotSet, _ reader: borrowing StoreReader
+    ) throws -> [ObjectID] {
+        try foreign.objects(ofEntity: entity, differingIn: slots, reader, limit: limit)
     }
 
-    /// Returns whether the state is that of the last commit, without changes.
-    package func isOfLastCommit(_ reader: borrowing StoreReader) throws -> Bool {
-        try sent == nil && layer.deleted.isEmpty && layer.members.isEmpty
-            && reader.head().revision == revision
+    /// True when nothing is on top of the revision.
+    package var isUnchanged: Bool {
+        sentLayer == nil && layer.deleted.isEmpty && layer.members.isEmpty
     }
 
     // MARK: Members
@@ -115,15 +122,23 @@ package final class WorkingState {
     ) throws -> [MemberPlace] {
         var members = try storedMembers(of: owner, at: end, reader)
         let isOrdered = end.layout.isOrdered
-        if sent != nil {
-            let overrides = sent!.members.list(of: owner, at: end)
+        if sentLayer != nil {
+            let overrides = sentLayer!.members.list(of: owner, at: end)
             members = members.with(overrides, isOrdered: isOrdered)
         }
-        members = members.with(pending.members.list(of: owner, at: end), isOrdered: isOrdered)
-        if hidesDeleted, !pending.deleted.isEmpty || sent != nil {
+        members = members.with(layer.members.list(of: owner, at: end), isOrdered: isOrdered)
+        if hidesDeleted, !layer.deleted.isEmpty || sentLayer != nil {
             members.removeAll { isDeleted(ObjectKey(end.member, $0.id)) }
         }
         return members
+    }
+
+    /// Returns the owners whose lists at an end commits after the revision may have changed; nil
+    /// when they have changed too many objects.
+    package func foreignOwners(
+        at end: MemberEnd, _ reader: borrowing StoreReader
+    ) throws -> Set<ObjectID>? {
+        try foreign.owners(at: end, reader, limit: limit)
     }
 
     /// Returns the members at the revision, without the changes.
@@ -142,12 +157,14 @@ package final class WorkingState {
             members.append(MemberPlace(position, id))
             return true
         }
-        let moved = try foreign.references(at: end, reader, limit: limit)
-        if moved.isEmpty { return members }
+        let changed = try foreign.references(at: end, reader, limit: limit)
+        if !changed.owners.contains(owner) { return members }
         var overrides: [ObjectID: Membership] = [:]
-        for member in members where moved[member.id] != nil { overrides[member.id] = .absent }
-        for (id, place) in moved where place.owner == owner {
-            overrides[id] = .present(place.position)
+        for member in members where changed.members.contains(member.id) {
+            overrides[member.id] = .absent
+        }
+        for place in changed.lists[owner] ?? [] {
+            overrides[place.id] = .present(place.position)
         }
         return members.with(overrides, isOrdered: end.layout.isOrdered)
     }
@@ -160,12 +177,16 @@ package final class WorkingState {
         of owner: ObjectID, at end: MemberEnd, _ reader: borrowing StoreReader
     ) throws -> Int {
         let isStored =
-            try pending.deleted.isEmpty && sent == nil
-            && pending.members.list(of: owner, at: end).isEmpty
-            && reader.head().revision == revision
+            try !mayChangeList(of: owner, at: end) && reader.head().revision == revision
         return isStored
             ? try reader.memberCount(of: owner, at: end)
             : try members(of: owner, at: end, reader).count
+    }
+
+    /// Returns whether the changes may concern a list.
+    func mayChangeList(of owner: ObjectID, at end: MemberEnd) -> Bool {
+        !layer.deleted.isEmpty || sentLayer != nil
+            || !layer.members.list(of: owner, at: end).isEmpty
     }
 
     /// Returns the membership of an object according to the changes; nil when they do not change
@@ -173,8 +194,8 @@ package final class WorkingState {
     package func changedMembership(
         of member: ObjectID, in owner: ObjectID, at end: MemberEnd
     ) -> Membership? {
-        pending.members.membership(of: member, in: owner, at: end)
-            ?? sent?.members.membership(of: member, in: owner, at: end)
+        layer.members.membership(of: member, in: owner, at: end)
+            ?? sentLayer?.members.membership(of: member, in: owner, at: end)
     }
 
     /// Returns a position that no member of an ordered list comes after; nil for a list without
@@ -193,8 +214,8 @@ package final class WorkingState {
     /// Returns a position that no changed member of an ordered list comes after; nil when there is
     /// none.
     package func lastChangedPosition(of owner: ObjectID, at end: MemberEnd) -> ListPosition? {
-        let sent = sent?.members.lastPosition(of: owner, at: end)
-        guard let pending = pending.members.lastPosition(of: owner, at: end) else { return sent }
+        let sent = sentLayer?.members.lastPosition(of: owner, at: end)
+        guard let pending = layer.members.lastPosition(of: owner, at: end) else { return sent }
         return sent.map { max($0, pending) } ?? pending
     }
 

@@ -45,3 +45,20 @@ extension Array {
     /// The elements paired with their slots.
     package var slotted: Zip2Sequence<[Slot], [Element]> { zip(slots, self) }
 }
+
+/// The parts of an object that differ between two states of it: slots of its properties, as far as
+/// 63 bits tell them apart, and its existence.
+package struct SlotSet: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    package init(_ slots: some Sequence<Slot>) {
+        self.init(rawValue: slots.reduce(0) { $0 | 1 << UInt64($1.index % 63) })
+    }
+
+    /// Whether there is an object.
+    package static let existence = SlotSet(rawValue: 1 << 63)
+    /// Every slot, and the existence.
+    package static let all = SlotSet(rawValue: .max)
+}

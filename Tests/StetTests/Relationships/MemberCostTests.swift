@@ -70,4 +70,23 @@ struct MemberCostTests {
         #expect(many.all <= few.all + 4)
         #expect(many.reading <= 10)
     }
+
+    @Test func readingAListLeavesOthersKnown() throws {
+        let directory = TemporaryDirectory()
+        let store = try Shelf.store(in: directory)
+        let context = store.context()
+        let notebooks = ["one", "two"].map(Notebook.init)
+        for notebook in notebooks {
+            context.insert(notebook)
+            for number in 0..<3 { notebook.articles.append(Article(title: "\(number)")) }
+        }
+        try context.save()
+        func titles() -> [[String]] { notebooks.map { $0.articles.map(\.title) } }
+        let first = titles()
+        let before = store.file.environment.faults.callCounts
+        #expect(titles() == first)
+        #expect(store.file.environment.faults.callCounts == before)
+        notebooks[1].articles.remove(try #require(notebooks[1].articles.first))
+        #expect(titles().map(\.count) == [3, 2])
+    }
 }
