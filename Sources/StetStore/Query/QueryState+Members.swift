@@ -9,9 +9,9 @@ final class MemberFacts {
     }
 
     fileprivate var counts: [EndNumber: Counts] = [:]
-    /// The owners whose lists in the last commit are not those of the revision; nil when too much has
+    /// The lists that are others in the last commit than at the revision; nil when too much has
     /// changed since.
-    fileprivate var foreign: [EndNumber: Set<ObjectID>?] = [:]
+    fileprivate var foreign: [EndNumber: ForeignChanges.Lists?] = [:]
     /// The results of conditions of members, by their scope.
     fileprivate var tested: [Int: TestedMembers] = [:]
 }
@@ -46,19 +46,19 @@ extension QueryState {
     private func hasStoredList(of owner: ObjectID, at end: MemberEnd) throws -> Bool {
         if isOfLastCommit { return true }
         if view.state.mayChangeList(of: owner, at: end) { return false }
-        return try foreignOwners(at: end).map { !$0.contains(owner) } ?? false
+        return try foreignLists(at: end).map { $0[owner] == nil } ?? false
     }
 
-    /// Returns the owners whose lists in the last commit are not those of the revision; nil when too
-    /// much has changed since.
-    private func foreignOwners(at end: MemberEnd) throws -> Set<ObjectID>? {
-        if isOfLastRevision { return [] }
+    /// Returns the lists that are others in the last commit than at the revision; nil when too much
+    /// has changed since.
+    private func foreignLists(at end: MemberEnd) throws -> ForeignChanges.Lists? {
+        if isOfLastRevision { return [:] }
         if let known = memberFacts.foreign[end.number] { return known }
-        let owners =
+        let lists =
             try isFarBehind(ofEntity: end.owner)
-            ? nil : view.state.foreignOwners(at: end, reader)
-        memberFacts.foreign[end.number] = .some(owners)
-        return owners
+            ? nil : view.state.foreignLists(at: end, reader)
+        memberFacts.foreign[end.number] = .some(lists)
+        return lists
     }
 
     /// Returns the members of a relationship of an object, in the order of the relationship or of
@@ -82,12 +82,18 @@ extension QueryState {
     /// Returns the number of members of an owner.
     ///
     /// - Complexity: O(chunks of the list); from the 64th call for an end on, O(1) after a scan of
-    ///   all lists of the end. O(members) where the list is another in the last commit.
+    ///   all lists of the end. O(members) where something on top of the revision concerns the list.
     func memberCount(of owner: ObjectID, at end: MemberEnd) throws -> Int {
-        guard try hasStoredList(of: owner, at: end) else {
+        let foreign = isOfLastCommit ? [:] : try foreignLists(at: end)
+        guard isOfLastCommit || !view.state.mayChangeList(of: owner, at: end), let foreign else {
             try visit()
             return try members(of: owner, at: end).count
         }
+        return try storedCount(of: owner, at: end) + (foreign[owner] ?? 0)
+    }
+
+    /// Returns the number of members of an owner in the last commit.
+    private func storedCount(of owner: ObjectID, at end: MemberEnd) throws -> Int {
         if let known = memberFacts.counts[end.number]?.known { return known[owner] ?? 0 }
         memberFacts.counts[end.number, default: MemberFacts.Counts()].askedCount += 1
         guard memberFacts.counts[end.number]?.askedCount == 64 else {
@@ -106,32 +112,30 @@ extension QueryState {
     /// Returns whether all lists of an end can be counted: nothing is on top of the revision, and
     /// little has changed since.
     func countsMembers(at end: MemberEnd) throws -> Bool {
-        try view.state.isUnchanged && foreignOwners(at: end) != nil
+        try view.state.isUnchanged && foreignLists(at: end) != nil
     }
 
     /// Calls `body` with each owner that has members at an end and with their number, until it
     /// returns false.
     ///
-    /// - Complexity: one walk over all lists of the end, and over the members of those that are
-    ///   others in the last commit.
+    /// - Complexity: one walk over all lists of the end.
     func forEachMemberCount(
         at end: MemberEnd, _ body: (_ owner: ObjectID, _ count: Int) throws -> Bool
     ) throws {
-        guard let foreign = try foreignOwners(at: end) else {
+        guard let foreign = try foreignLists(at: end) else {
             throw StoreError.snapshotTooOld(
                 revision: revision, head: try reader.head().revision)
         }
         var goesOn = true
         try reader.forEachMemberCount(at: end) { owner, count in
             try visit()
-            if !foreign.isEmpty, foreign.contains(owner) { return true }
-            goesOn = try body(owner, count)
+            let former = foreign.isEmpty ? count : count + (foreign[owner] ?? 0)
+            goesOn = try former <= 0 || body(owner, former)
             return goesOn
         }
-        for owner in foreign where goesOn {
-            try visit()
-            let count = try members(of: owner, at: end).count
-            if count > 0 { goesOn = try body(owner, count) }
+        for (owner, count) in foreign where goesOn && count > 0 {
+            // Those that still have members were among the others.
+            if try reader.memberCount(of: owner, at: end) == 0 { goesOn = try body(owner, count) }
         }
     }
 

@@ -255,8 +255,8 @@ package final class QueryState {
         return overlay
     }
 
-    /// Returns the objects with pending changes, and those that differ in any of these slots between
-    /// the revision and the last commit, which references and indexes describe.
+    /// Returns the objects with pending changes, and those that differ in any of these slots
+    /// between the revision and the last commit, which references and indexes describe.
     func overlay(_ entity: EntityNumber, differingIn slots: SlotSet) throws -> Overlay {
         if isOfLastRevision { return try pending(entity) }
         if let overlay = facts[entity.index].overlays[slots] { return overlay }

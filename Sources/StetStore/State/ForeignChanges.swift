@@ -7,10 +7,14 @@ package struct ForeignChanges: Sendable {
     package private(set) var end: Revision
     private var objects: [EntityNumber: Objects] = [:]
     private var count = 0
-    /// The owners whose lists have changed, for each end of links.
-    private var owners: [EndNumber: Set<ObjectID>] = [:]
+    /// The lists that have changed, for each end of links.
+    private var lists: [EndNumber: Lists] = [:]
     /// The objects that have changed at each end of references that was requested.
     private var references: [EndNumber: References] = [:]
+
+    /// The owners of lists that may have changed, with the number of members that each had more at
+    /// the revision than it has now, which is negative where it had fewer.
+    typealias Lists = [ObjectID: Int]
 
     /// The changed objects of an entity, and in what they differ.
     private struct Objects: Sendable {
@@ -37,10 +41,10 @@ package struct ForeignChanges: Sendable {
     /// The objects that have changed at an end of references.
     struct References: Sendable {
         fileprivate(set) var members: Set<ObjectID> = []
-        /// The owners that the members have now, or had at the revision.
-        fileprivate(set) var owners: Set<ObjectID> = []
+        /// The lists that the members are in now, or were in at the revision.
+        fileprivate(set) var lists: Lists = [:]
         /// The members at the revision, by their owners.
-        fileprivate(set) var lists: [ObjectID: [MemberPlace]] = [:]
+        fileprivate(set) var places: [ObjectID: [MemberPlace]] = [:]
     }
 
     package init(since base: Revision) {
@@ -79,30 +83,30 @@ package struct ForeignChanges: Sendable {
             _ = try reader.withRecord(ofEntity: end.member, id, asOf: base) { record in
                 let body = try RecordBody(record.body, of: entity)
                 guard let owner = try body.reference(end.slot) else { return }
-                found.owners.insert(owner)
+                found.lists[owner, default: 0] += 1
                 let place = MemberPlace(try body.position(end.slot), id)
-                found.lists[owner, default: []].append(place)
+                found.places[owner, default: []].append(place)
             }
             _ = try reader.withRecord(ofEntity: end.member, id, asOf: self.end) { record in
                 let body = try RecordBody(record.body, of: entity)
-                if let owner = try body.reference(end.slot) { found.owners.insert(owner) }
+                if let owner = try body.reference(end.slot) { found.lists[owner, default: 0] -= 1 }
             }
         }
         references[end.number] = found
         return found
     }
 
-    /// Returns the owners whose lists at an end may have changed; nil when more than `limit` objects
-    /// have changed.
+    /// Returns the lists at an end that may have changed; nil when more than `limit` objects have
+    /// changed.
     ///
     /// - Throws: `StoreError.Code.snapshotTooOld` when commits since `base` were trimmed.
     /// - Complexity: O(changes since the last call).
-    mutating func owners(
+    mutating func lists(
         at end: MemberEnd, _ reader: borrowing StoreReader, limit: Int
-    ) throws -> Set<ObjectID>? {
+    ) throws -> Lists? {
         guard try extend(reader, limit: limit) else { return nil }
-        if end.isReference { return try references(at: end, reader, limit: limit).owners }
-        return owners[end.number] ?? []
+        if end.isReference { return try references(at: end, reader, limit: limit).lists }
+        return lists[end.number] ?? [:]
     }
 
     /// Examines the commits until the last one; returns false when they have changed more than
@@ -131,8 +135,9 @@ package struct ForeignChanges: Sendable {
             }
             for link in try change.links() {
                 guard let ends = schema.ends(ofLink: link.key.link) else { continue }
-                owners[ends.targets.number, default: []].insert(link.key.source)
-                owners[ends.sources.number, default: []].insert(link.key.target)
+                let more = (link.before.isPresent ? 1 : 0) - (link.after.isPresent ? 1 : 0)
+                lists[ends.targets.number, default: [:]][link.key.source, default: 0] += more
+                lists[ends.sources.number, default: [:]][link.key.target, default: 0] += more
             }
         }
     }

@@ -133,12 +133,12 @@ package final class WorkingState {
         return members
     }
 
-    /// Returns the owners whose lists at an end commits after the revision may have changed; nil
-    /// when they have changed too many objects.
-    package func foreignOwners(
+    /// Returns the lists at an end that commits after the revision may have changed; nil when they
+    /// have changed too many objects.
+    func foreignLists(
         at end: MemberEnd, _ reader: borrowing StoreReader
-    ) throws -> Set<ObjectID>? {
-        try foreign.owners(at: end, reader, limit: limit)
+    ) throws -> ForeignChanges.Lists? {
+        try foreign.lists(at: end, reader, limit: limit)
     }
 
     /// Returns the members at the revision, without the changes.
@@ -158,12 +158,12 @@ package final class WorkingState {
             return true
         }
         let changed = try foreign.references(at: end, reader, limit: limit)
-        if !changed.owners.contains(owner) { return members }
+        if changed.lists[owner] == nil { return members }
         var overrides: [ObjectID: Membership] = [:]
         for member in members where changed.members.contains(member.id) {
             overrides[member.id] = .absent
         }
-        for place in changed.lists[owner] ?? [] {
+        for place in changed.places[owner] ?? [] {
             overrides[place.id] = .present(place.position)
         }
         return members.with(overrides, isOrdered: end.layout.isOrdered)

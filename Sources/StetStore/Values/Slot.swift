@@ -46,8 +46,8 @@ extension Array {
     package var slotted: Zip2Sequence<[Slot], [Element]> { zip(slots, self) }
 }
 
-/// The parts of an object that differ between two states of it: slots of its properties, as far as
-/// 63 bits tell them apart, and its existence.
+/// The parts in which an object differs between two states: slots of its properties, of which some
+/// share one of 63 bits, and its existence.
 package struct SlotSet: OptionSet, Hashable, Sendable {
     package let rawValue: UInt64
 
