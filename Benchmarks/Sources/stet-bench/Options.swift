@@ -98,9 +98,11 @@ struct Options {
     var storeSizes: [Int] {
         isQuick ? [10_000, 50_000] : [10_000, 100_000, 1_000_000, 10_000_000]
     }
-    /// The packages of the archives that are asked the same questions; one of 10,000,000 would have
+    /// The packages of the archives that are asked the same questions; one of 10,000,000 has about
     /// 40,000,000 dependencies.
-    var archiveSizes: [Int] { isQuick ? [10_000, 50_000] : [10_000, 100_000, 1_000_000] }
+    var archiveSizes: [Int] {
+        isQuick ? [10_000, 50_000] : [10_000, 100_000, 1_000_000, 10_000_000]
+    }
     /// The sizes of relationships that get one member more.
     var memberCounts: [Int] { isQuick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000] }
     /// The number of members that are added, one per commit.

@@ -50,16 +50,16 @@ public struct _MembersOfObject<Member: Model> {
         guard case .owner(let owner, _, let cache) = place, let core = owner._$core else {
             return list.ids
         }
-        if let known = cache.ids(at: core.state.generation) { return known }
+        if let known = cache.ids(core) { return known }
         let ids = list.ids
-        cache.keep(ids, at: core.state.generation)
+        cache.keep(ids, core)
         return ids
     }
 
     var count: Int {
         guard let list else { return held.count }
         guard case .owner(let owner, _, let cache) = place, let core = owner._$core,
-            let known = cache.ids(at: core.state.generation)
+            let known = cache.ids(core)
         else { return list.count }
         return known.count
     }
@@ -165,12 +165,21 @@ public final class _MemberCache {
 
     init() {}
 
-    /// Returns the cached ids of a state; nil when others were cached.
-    func ids(at generation: UInt64) -> [ObjectID]? {
-        known.flatMap { $0.generation == generation ? $0.ids : nil }
+    /// Returns the cached ids; nil where the context shows others, or may do so.
+    ///
+    /// While objects are behind, members depend on what these objects show.
+    func ids(_ core: ContextCore) -> [ObjectID]? {
+        guard let known, known.generation == core.state.generation, !core.isBehind else {
+            return nil
+        }
+        return known.ids
     }
 
-    func keep(_ ids: [ObjectID], at generation: UInt64) { known = (ids, generation) }
+    /// Keeps ids, unless they are those of a read that failed.
+    func keep(_ ids: [ObjectID], _ core: ContextCore) {
+        if core.failure != nil { return }
+        known = (ids, core.state.generation)
+    }
 }
 
 /// Iterates over the members that a relationship had when the iterator was made.

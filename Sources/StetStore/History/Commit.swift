@@ -103,6 +103,19 @@ public struct Commit: Sendable, Identifiable {
         try reader.expectEnd()
     }
 
+    /// Calls `body` as `forEachChange` does, for the objects that can be loaded with a schema:
+    /// those whose entity was not removed.
+    func forEachChange(
+        ofEntitiesIn schema: Schema, _ body: (JournalChange) throws -> Void
+    ) throws {
+        try forEachChange { change in
+            guard let entity = schema.entities.element(at: change.entity) else {
+                throw DecodingFailure("a change of entity \(change.entity), which does not exist")
+            }
+            if !entity.isRemoved { try body(change) }
+        }
+    }
+
     /// Reads everything once, so that later reads of these bytes cannot fail.
     package func validate() throws {
         try checkDigest()

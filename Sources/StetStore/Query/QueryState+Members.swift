@@ -4,6 +4,8 @@ final class MemberFacts {
     fileprivate struct Counts {
         /// The number of lists that were counted one by one.
         var askedCount = 0
+        /// The number of lists that were read by themselves as of an earlier revision.
+        var readCount = 0
         /// The numbers of all owners that have members; nil until many were asked for.
         var known: [ObjectID: Int]?
     }
@@ -39,14 +41,26 @@ extension QueryState {
         if try isOfLastCommit || hasStoredList(of: owner, at: end) {
             return try reader.forEachMember(of: owner, at: end) { id, _ in try body(id) }
         }
-        for member in try members(of: owner, at: end) where try !body(member.id) { return }
+        for member in try view.state.members(of: owner, at: end, reader)
+        where try !body(member.id) { return }
     }
 
     /// Returns whether the list of an owner in the last commit is the one that the query reads.
     private func hasStoredList(of owner: ObjectID, at end: MemberEnd) throws -> Bool {
         if isOfLastCommit { return true }
         if view.state.mayChangeList(of: owner, at: end) { return false }
-        return try foreignLists(at: end).map { $0[owner] == nil } ?? false
+        if isOfLastRevision { return true }
+        return try foreignListsOfMany(at: end).map { $0[owner] == nil } ?? false
+    }
+
+    /// Returns the lists that are others in the last commit than at the revision; nil when too much
+    /// has changed since, or a few lists of links, which show their changes themselves, are read.
+    private func foreignListsOfMany(at end: MemberEnd) throws -> ForeignChanges.Lists? {
+        if !end.isReference, memberFacts.foreign[end.number] == nil {
+            memberFacts.counts[end.number, default: MemberFacts.Counts()].readCount += 1
+            if memberFacts.counts[end.number]?.readCount ?? 0 < 16 { return nil }
+        }
+        return try foreignLists(at: end)
     }
 
     /// Returns the lists that are others in the last commit than at the revision; nil when too much
@@ -84,10 +98,10 @@ extension QueryState {
     /// - Complexity: O(chunks of the list); from the 64th call for an end on, O(1) after a scan of
     ///   all lists of the end. O(members) where something on top of the revision concerns the list.
     func memberCount(of owner: ObjectID, at end: MemberEnd) throws -> Int {
-        let foreign = isOfLastCommit ? [:] : try foreignLists(at: end)
+        let foreign = isOfLastRevision ? [:] : try foreignListsOfMany(at: end)
         guard isOfLastCommit || !view.state.mayChangeList(of: owner, at: end), let foreign else {
             try visit()
-            return try members(of: owner, at: end).count
+            return try view.state.members(of: owner, at: end, reader).count
         }
         return try storedCount(of: owner, at: end) + (foreign[owner] ?? 0)
     }

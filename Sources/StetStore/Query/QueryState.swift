@@ -264,10 +264,25 @@ package final class QueryState {
         let foreign = try view.state.foreignObjects(
             ofEntity: entity, differingIn: slots, reader)
         for id in foreign where overlay.ids.insert(id).inserted {
-            overlay.rows[id] = try storedRow(entity, id)
+            overlay.rows[id] = try foreignRow(entity, id)
         }
         facts[entity.index].overlays[slots] = overlay
         return overlay
+    }
+
+    /// Returns an object that has changed since the revision, as stored then.
+    private func foreignRow(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
+        let key = ObjectKey(entity, id)
+        if let known = view.state.foreign.records.record(of: key, reader) {
+            try visit()
+            return try known.map { known in
+                try row(id, known.revision, known.body.withUnsafeBytes { keep($0) }, entity)
+            }
+        }
+        let found = try storedRow(entity, id)
+        let record = found.map { FormerRecords.Record(revision: $0.revision, body: Array($0.body)) }
+        view.state.foreign.records.keep(record, of: key, reader)
+        return found
     }
 
     /// Calls `body` with every object of an entity that satisfies a condition, in ascending order

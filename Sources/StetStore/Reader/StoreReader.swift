@@ -261,26 +261,12 @@ package struct StoreReader: ~Copyable {
         of revision: Revision, links: (LinkKey) throws -> Void = { _ in },
         _ object: (_ entity: EntityNumber, ObjectID, ChangeKind) throws -> Void
     ) throws {
-        try forEachTouch(of: revision) { change, _ in
+        try unverifiedCommit(revision).forEachChange(ofEntitiesIn: file.schema) { change in
             if change.changesRecord { try object(change.entity, change.id, change.kind) }
             if !change.changesLinks { return }
             for link in try change.links() where file.schema.link(numbered: link.key.link) != nil {
                 try links(link.key)
             }
-        }
-    }
-
-    /// Calls `body` with each change of a commit of an object that can be loaded, as
-    /// `forEachTouchedObject` finds them.
-    func forEachTouch(
-        of revision: Revision, _ body: (JournalChange, Commit) throws -> Void
-    ) throws {
-        let commit = try unverifiedCommit(revision)
-        try commit.forEachChange { change in
-            guard let entity = file.schema.entities.element(at: change.entity) else {
-                throw DecodingFailure("a change of entity \(change.entity), which does not exist")
-            }
-            if !entity.isRemoved { try body(change, commit) }
         }
     }
 

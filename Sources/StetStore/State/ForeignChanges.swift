@@ -7,10 +7,14 @@ package struct ForeignChanges: Sendable {
     package private(set) var end: Revision
     private var objects: [EntityNumber: Objects] = [:]
     private var count = 0
-    /// The lists that have changed, for each end of links.
+    /// The lists that have changed, for each end of links; empty until some were requested.
     private var lists: [EndNumber: Lists] = [:]
+    /// The last commit that was examined for links.
+    private var endOfLinks: Revision
     /// The objects that have changed at each end of references that was requested.
     private var references: [EndNumber: References] = [:]
+    /// The records of the changed objects at the revision.
+    var records = FormerRecords()
 
     /// The owners of lists that may have changed, with the number of members that each had more at
     /// the revision than it has now, which is negative where it had fewer.
@@ -49,7 +53,7 @@ package struct ForeignChanges: Sendable {
 
     package init(since base: Revision) {
         self.base = base
-        end = base
+        (end, endOfLinks) = (base, base)
     }
 
     /// Returns the objects of an entity that differ in any of these slots, or in their existence,
@@ -97,42 +101,54 @@ package struct ForeignChanges: Sendable {
     }
 
     /// Returns the lists at an end that may have changed; nil when more than `limit` objects have
-    /// changed.
+    /// changed, or as many lists of links.
     ///
     /// - Throws: `StoreError.Code.snapshotTooOld` when commits since `base` were trimmed.
-    /// - Complexity: O(changes since the last call).
+    /// - Complexity: O(changes since the last call); for links all of them, twice.
     mutating func lists(
         at end: MemberEnd, _ reader: borrowing StoreReader, limit: Int
     ) throws -> Lists? {
         guard try extend(reader, limit: limit) else { return nil }
         if end.isReference { return try references(at: end, reader, limit: limit).lists }
-        return lists[end.number] ?? [:]
+        while endOfLinks < self.end, listCount <= limit {
+            try addLinks(endOfLinks.next, reader)
+            endOfLinks = endOfLinks.next
+        }
+        return listCount <= limit ? lists[end.number] ?? [:] : nil
     }
+
+    private var listCount: Int { lists.values.reduce(0) { $0 + $1.count } }
 
     /// Examines the commits until the last one; returns false when they have changed more than
     /// `limit` objects.
     private mutating func extend(_ reader: borrowing StoreReader, limit: Int) throws -> Bool {
         let head = try reader.head().revision
         if try end < reader.floor() { throw StoreError.snapshotTooOld(revision: base, head: head) }
-        if end < head { references = [:] }
+        if end < head { (references, records) = ([:], FormerRecords()) }
         while end < head, count <= limit {
-            try add(end.next, reader)
+            try addObjects(end.next, reader)
             end = end.next
         }
         return count <= limit
     }
 
-    /// Adds what a commit has changed.
-    private mutating func add(_ revision: Revision, _ reader: borrowing StoreReader) throws {
+    /// Adds the objects that a commit has changed.
+    private mutating func addObjects(
+        _ revision: Revision, _ reader: borrowing StoreReader
+    ) throws {
+        let commit = try reader.unverifiedCommit(revision)
+        try commit.forEachChange(ofEntitiesIn: reader.file.schema) { change in
+            guard change.changesRecord else { return }
+            // An earlier schema numbers its slots differently.
+            let slots = commit.isOfPresentSchema ? try change.changedSlots() : .all
+            if objects[change.entity, default: Objects()].add(slots, of: change.id) { count += 1 }
+        }
+    }
+
+    /// Adds the lists whose links a commit has changed.
+    private mutating func addLinks(_ revision: Revision, _ reader: borrowing StoreReader) throws {
         let schema = reader.file.schema
-        try reader.forEachTouch(of: revision) { change, commit in
-            if change.changesRecord {
-                // An earlier schema numbers its slots differently.
-                let slots = commit.isOfPresentSchema ? try change.changedSlots() : .all
-                if objects[change.entity, default: Objects()].add(slots, of: change.id) {
-                    count += 1
-                }
-            }
+        try reader.unverifiedCommit(revision).forEachChange(ofEntitiesIn: schema) { change in
             for link in try change.links() {
                 guard let ends = schema.ends(ofLink: link.key.link) else { continue }
                 let more = (link.before.isPresent ? 1 : 0) - (link.after.isPresent ? 1 : 0)

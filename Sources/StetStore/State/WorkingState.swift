@@ -23,7 +23,7 @@ package final class WorkingState {
     /// The greatest number of objects that others may have changed since.
     private let limit: Int
     /// The changes of later commits, as far as reads have needed them.
-    package private(set) var foreign: ForeignChanges
+    package internal(set) var foreign: ForeignChanges
     /// The changes of a submitted save.
     package var sent: Layer? {
         get { sentLayer }

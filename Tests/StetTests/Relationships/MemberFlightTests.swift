@@ -57,4 +57,55 @@ import Testing
         }
         #expect(try store.verify().isClean)
     }
+
+    /// An object with pending changes that others have moved to another owner shows its earlier
+    /// owner until it has no changes.
+    @Test func aListHasAnObjectThatHasCaughtUp() async throws {
+        let directory = TemporaryDirectory()
+        let store = try Shelf.store(in: directory)
+        let context = store.context()
+        let (first, second) = (Shelf.Notebook(name: "first"), Shelf.Notebook(name: "second"))
+        let article = Article(title: "ARC")
+        for notebook in [first, second] { context.insert(notebook) }
+        first.articles.append(article)
+        try await context.save()
+        let other = store.context()
+        try #require(try other.object(Article.self, id: article.id)).notebook =
+            try #require(try other.object(Shelf.Notebook.self, id: second.id))
+        try await other.save()
+        first.name = "flight"
+        let held = HeldWriter(store.file.environment)
+        let save = Task { try await context.save() }
+        while context.core.saves.inFlight == nil { await Task.yield() }
+        article.title = "later"
+        held.release()
+        #expect(try await save.value != nil)
+        #expect(Array(first.articles) + Array(second.articles) == [])
+        #expect([first, second].map(\.articles.count) == [0, 0])
+        context.rollback(article)
+        #expect(article.notebook === second)
+        #expect(Array(second.articles) == [article])
+        #expect([first, second].map(\.articles.count) == [0, 1])
+    }
+
+    #if STET_FAULTS
+        @Test func aReadThatFailedIsNotRemembered() async throws {
+            let directory = TemporaryDirectory()
+            let store = try Shelf.store(in: directory)
+            let notebook = Shelf.Notebook(name: "first")
+            let context = store.context()
+            context.insert(notebook)
+            notebook.articles.append(Article(title: "ARC"))
+            try await context.save()
+            let titles = { notebook.articles.map(\.title) }
+            #expect(titles() == ["ARC"])
+            context.insert(Article(title: "forgets the list"))
+            context.rollback()
+            store.file.environment.faults.failNext(.cursor, code: LMDBError.inputOutput)
+            #expect(titles() == [])
+            #expect(throws: StoreError.self) { try context.core.checkUsable() }
+            try context.refresh()
+            #expect(titles() == ["ARC"])
+        }
+    #endif
 }

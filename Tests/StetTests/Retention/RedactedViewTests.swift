@@ -78,6 +78,23 @@ struct RedactedViewTests {
         return (store, patient.id)
     }
 
+    @Test func aViewThatWasReadBeforeShowsNoRedactedValue() throws {
+        let store = try Store.open(at: directory.file(), for: Patient.self)
+        let context = store.context()
+        let patient = Patient(email: "a@b", number: 7)
+        context.insert(patient)
+        try context.save()
+        context.delete(patient)
+        try context.save()
+        let view = try store.view(asOf: 1)
+        for _ in 1...2 {
+            #expect(try view.fetch(Patient.self) { $0.email == "a@b" }.count() == 1)
+        }
+        try store.requestRedaction(of: Patient.self, id: patient.id, \.email).confirm()
+        #expect(try view.fetch(Patient.self) { $0.email == "a@b" }.count() == 0)
+        #expect(try view.fetch(Patient.self) { $0.email == "" }.count() == 1)
+    }
+
     @Test func snapshotsAndQueriesShowTheSameEmptyValues() throws {
         let (store, id) = try redactedStore()
         let view = try store.view(asOf: 1)

@@ -11,7 +11,7 @@ import Stet
     @Relationship(inverse: \Package.dependents) var dependencies: ToMany<Package>
     var dependents: ToMany<Package>
 
-    init(_ package: ListedPackage, in section: Section) {
+    init(_ package: ListedPackage, in section: Section?) {
         name = package.name
         summary = package.summary
         size = package.size
@@ -34,15 +34,38 @@ struct StetPackages {
     init(_ list: PackageList, _ terms: PackageTerms, path: String) throws {
         store = try Store.open(at: path, for: Package.self, Section.self)
         self.terms = terms
-        let context = store.context()
-        let sections = list.sections.map(Section.init)
-        let packages = list.packages.map { Package($0, in: sections[$0.section]) }
-        for package in packages { context.insert(package) }
-        for (package, listed) in zip(packages, list.packages) {
-            for needed in listed.needs { package.dependencies.append(packages[needed]) }
+        var ids: [ObjectID] = []
+        var sectionIDs: [ObjectID] = []
+        var rest = list.packages[...]
+        // A larger archive than Debian's is several commits, each of which refers to those before.
+        while !rest.isEmpty {
+            let context = store.context()
+            var sections = try sectionIDs.map { try context.object(Section.self, id: $0) }
+            if sections.isEmpty {
+                let inserted = list.sections.map(Section.init)
+                for section in inserted { context.insert(section) }
+                (sections, sectionIDs) = (inserted, inserted.map(\.id))
+            }
+            let added = rest.prefix(Self.commitSize)
+            let first = ids.count
+            let packages = added.map { Package($0, in: sections[$0.section]) }
+            for package in packages { context.insert(package) }
+            ids += packages.map(\.id)
+            for (package, listed) in zip(packages, added) {
+                for needed in listed.needs {
+                    let other =
+                        try needed < first
+                        ? context.object(Package.self, id: ids[needed]) : packages[needed - first]
+                    if let other { package.dependencies.append(other) }
+                }
+            }
+            try context.save()
+            rest = rest.dropFirst(Self.commitSize)
         }
-        try context.save()
     }
+
+    /// The most packages that one commit inserts; all of Debian's are in the first.
+    private static let commitSize = 100_000
 
     /// Changes the sizes of a hundredth of the packages and removes some dependencies, so that the
     /// first revision is not the last one.

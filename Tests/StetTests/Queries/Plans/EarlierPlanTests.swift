@@ -175,72 +175,81 @@ private enum Second {
         #expect(try ofGenre.min(\.title) == "track 103")
     }
 
-    /// The state of one revision as plain values.
-    private struct State {
-        var counts: [String: Int] = [:]
-        var sizes: [String: Int] = [:]
+    /// The numbers of members at one revision, by titles of tracks and names of albums.
+    private struct Numbers {
+        var covers: [String: Int] = [:]
+        var tracks: [String: Int] = [:]
+
+        init() {}
+
+        init(_ context: ManagedContext) throws {
+            for track in try context.fetch(Track.self).all() {
+                covers[track.title] = track.covers.count
+            }
+            for album in try context.fetch(Album.self).all() {
+                tracks[album.name] = album.tracks.count
+            }
+        }
+    }
+
+    /// Inserts, links, moves and deletes tracks and albums at random.
+    private func edit(
+        _ context: ManagedContext, round: Int, _ random: inout SeededGenerator
+    ) throws {
+        func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
+        let added = (0..<8).map { Track(round * 100 + $0) }
+        let album = Album("album \(round)")
+        let tracks = try context.fetch(Track.self).all() + added
+        let albums = try context.fetch(Album.self).all() + [album]
+        for object in added { context.insert(object) }
+        context.insert(album)
+        for _ in 0..<20 {
+            let track = try #require(tracks.randomElement(using: &random))
+            let other = try #require(tracks.randomElement(using: &random))
+            if track.covered.contains(other) {
+                track.covered.remove(other)
+            } else {
+                track.covered.append(other)
+            }
+            track.album = chance(5) ? nil : albums.randomElement(using: &random)
+        }
+        for track in tracks where chance(30) { context.delete(track) }
+        if chance(4) { context.delete(albums[0]) }
+        try context.save()
     }
 
     @Test(arguments: 1...4)
     func numbersOfMembersAreThoseOfTheRevision(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
         let context = store.context()
-        var states = [State()]
+        var states = [Numbers()]
         for round in 0..<12 {
-            var tracks = try context.fetch(Track.self).all()
-            var albums = try context.fetch(Album.self).all()
-            for number in 0..<8 {
-                let track = Track(round * 100 + number)
-                context.insert(track)
-                tracks.append(track)
-            }
-            let album = Album("album \(round)")
-            context.insert(album)
-            albums.append(album)
-            for _ in 0..<20 {
-                let track = try #require(tracks.randomElement(using: &random))
-                let other = try #require(tracks.randomElement(using: &random))
-                if track.covered.contains(other) {
-                    track.covered.remove(other)
-                } else {
-                    track.covered.append(other)
-                }
-                track.album = chance(5) ? nil : albums.randomElement(using: &random)
-            }
-            for track in tracks where chance(30) { context.delete(track) }
-            if chance(4) { context.delete(albums[0]) }
-            try context.save()
-            var state = State()
-            for track in try context.fetch(Track.self).all() {
-                state.counts[track.title] = track.covers.count
-            }
-            for album in try context.fetch(Album.self).all() {
-                state.sizes[album.name] = album.tracks.count
-            }
-            states.append(state)
+            try edit(context, round: round, &random)
+            states.append(try Numbers(context))
         }
         for (number, state) in states.enumerated() {
             let view = try store.view(asOf: Revision(UInt64(number)))
             for least in [0, 1, 2, 4] {
                 let tracks = view.fetch(Track.self) { $0.covers.count > least }
-                #expect(
-                    try Set(tracks.values(of: \.title))
-                        == Set(state.counts.filter { $0.value > least }.keys))
-                #expect(try tracks.count() == state.counts.values.count { $0 > least })
+                let covers = state.covers.filter { $0.value > least }
+                #expect(try Set(tracks.values(of: \.title)) == Set(covers.keys))
+                #expect(try tracks.count() == covers.count)
+                // A sum is computed for each.
+                let computed = view.fetch(Track.self) { $0.covers.count + 0 > least }
+                #expect(try Set(computed.values(of: \.title)) == Set(covers.keys))
                 let albums = view.fetch(Album.self) { $0.tracks.count > least }
                 #expect(
                     try Set(albums.values(of: \.name))
-                        == Set(state.sizes.filter { $0.value > least }.keys))
+                        == Set(state.tracks.filter { $0.value > least }.keys))
             }
             let most = view.fetch(Track.self).sorted(by: { $0.covers.count }, .descending)
                 .then(by: \.title).limit(6)
-            let expected = state.counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-            #expect(try most.values(of: \.title) == expected.prefix(6).map(\.key))
+            let covers = state.covers.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            #expect(try most.values(of: \.title) == covers.prefix(6).map(\.key))
             let largest = view.fetch(Album.self).sorted(by: { $0.tracks.count }, .descending)
                 .then(by: \.name).limit(2)
-            let sizes = state.sizes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-            #expect(try largest.values(of: \.name) == sizes.prefix(2).map(\.key))
+            let tracks = state.tracks.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            #expect(try largest.values(of: \.name) == tracks.prefix(2).map(\.key))
         }
     }
 
