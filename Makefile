@@ -246,8 +246,13 @@ goldens: setup ## Makes the golden stores anew, after a change of the format
 	STET_FAULTS=1 STET_WRITE_GOLDENS=$(CURDIR)/Tests/StetStoreTests/Resources $(SWIFT) test \
 	  --skip-build --disable-xctest --filter "[gG]olden"
 
-lint: ## Checks format, documentation rules and comments, and that the mutants apply
+# The rules for sources are tests that need none of them built; in a package of its own, for SwiftPM
+# would remove Package.resolved.
+RULES := .build-rules/package
+lint: ## Checks format, the rules for sources and comments, and that the mutants apply
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Examples Benchmarks Packages
+	@mkdir -p $(RULES) && cp Package.swift $(RULES) && ln -sfn ../../Tests $(RULES)/Tests
+	STET_SOURCES=1 $(SWIFT) test --package-path $(RULES) --disable-xctest
 	@Tests/Mutants/run --check
 
 format: ## Formats the sources

@@ -13,6 +13,7 @@ let isForFuzzing = isSet("STET_FUZZ")
 let usesLowestVersions = isSet("STET_LOWEST")
 let testsMacros = isSet("STET_TEST_MACROS")
 let isOptimised = isSet("STET_OPTIMISED")
+let readsSourcesOnly = isSet("STET_SOURCES")
 
 /// A dependency within one major version.
 func dependency(_ url: String, from lowest: Version) -> Package.Dependency {
@@ -197,6 +198,14 @@ let package = Package(
 // Tests of macros make SwiftPM build every test and its dependencies for the host as well, so they
 // have a separate run.
 package.targets.removeAll { $0.type == .test && ($0.name == "StetMacrosTests") != testsMacros }
+if readsSourcesOnly {
+    // The rules for sources, without building what they are about.
+    package.products = []
+    package.dependencies = []
+    package.targets = [
+        .testTarget(name: "SourceTests", exclude: ["ErrorPageTests.swift", "ReadmeTests.swift"])
+    ]
+}
 if isOptimised {
     // Stet as a service is built, with the tests of the library and the campaigns as they are. Of the
     // packages that Stet depends on, swift-syntax alone would take longer to optimise than all of

@@ -6,7 +6,7 @@ struct SourceFile {
     let lines: [Substring]
 
     /// The folder of the package.
-    static let root = URL(fileURLWithPath: #filePath)
+    static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
     static func text(_ path: String) throws -> String {

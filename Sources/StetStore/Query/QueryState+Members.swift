@@ -199,3 +199,16 @@ extension QueryState {
         return best.count < limit ? nil : (best.map(\.id).sorted(), least)
     }
 }
+
+extension QueryState.Row {
+    /// Returns the target of the reference in a slot.
+    func reference(_ slot: Slot) throws(DecodingFailure) -> ObjectID? {
+        var reader = reader
+        if reader.isNull(slot: slot) { return nil }
+        let id = reader.id(slot: slot)
+        if reader.isDamaged {
+            throw DecodingFailure("the reference of object \(self.id) is damaged")
+        }
+        return id
+    }
+}

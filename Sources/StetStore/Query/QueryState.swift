@@ -392,16 +392,3 @@ package final class QueryState {
         return try QueryCompiler(schema, root: entity).operand(node).value(&frame)
     }
 }
-
-extension QueryState.Row {
-    /// Returns the target of the reference in a slot.
-    func reference(_ slot: Slot) throws(DecodingFailure) -> ObjectID? {
-        var reader = reader
-        if reader.isNull(slot: slot) { return nil }
-        let id = reader.id(slot: slot)
-        if reader.isDamaged {
-            throw DecodingFailure("the reference of object \(self.id) is damaged")
-        }
-        return id
-    }
-}
