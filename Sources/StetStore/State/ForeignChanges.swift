@@ -67,22 +67,27 @@ package struct ForeignChanges: Sendable {
         ofEntity entity: EntityNumber, differingIn slots: SlotSet,
         _ reader: borrowing StoreReader, limit: Int
     ) throws -> [ObjectID] {
-        guard try extend(reader, limit: limit) else {
-            throw StoreError.snapshotTooOld(revision: base, head: try reader.head().revision)
-        }
-        return objects[entity]?.differing(in: slots.union(.existence)) ?? []
+        guard try extend(reader, limit: limit) else { throw tooOld(try reader.head()) }
+        return differing(entity, slots)
+    }
+
+    private func differing(_ entity: EntityNumber, _ slots: SlotSet) -> [ObjectID] {
+        objects[entity]?.differing(in: slots.union(.existence)) ?? []
+    }
+
+    private func tooOld(_ head: Head) -> StoreError {
+        .snapshotTooOld(revision: base, head: head.revision)
     }
 
     /// Returns the objects that have changed at an end of references.
     mutating func references(
         at end: MemberEnd, _ reader: borrowing StoreReader, limit: Int
     ) throws -> References {
-        let changed = try objects(
-            ofEntity: end.member, differingIn: SlotSet([end.slot]), reader, limit: limit)
+        guard try extend(reader, limit: limit) else { throw tooOld(try reader.head()) }
         if let known = references[end.number] { return known }
         var found = References()
         let entity = reader.file.schema.entities[end.member]
-        for id in changed {
+        for id in differing(end.member, SlotSet([end.slot])) {
             found.members.insert(id)
             _ = try reader.withRecord(ofEntity: end.member, id, asOf: base) { record in
                 let body = try RecordBody(record.body, of: entity)
@@ -101,7 +106,7 @@ package struct ForeignChanges: Sendable {
     }
 
     /// Returns the lists at an end that may have changed; nil when more than `limit` objects have
-    /// changed, or as many lists of links.
+    /// changed, or as many lists of links, or some of these changes were trimmed.
     ///
     /// - Throws: `StoreError.Code.snapshotTooOld` when commits since `base` were trimmed.
     /// - Complexity: O(changes since the last call); for links all of them, twice.
@@ -110,6 +115,7 @@ package struct ForeignChanges: Sendable {
     ) throws -> Lists? {
         guard try extend(reader, limit: limit) else { return nil }
         if end.isReference { return try references(at: end, reader, limit: limit).lists }
+        if try endOfLinks < reader.floor() { return nil }
         while endOfLinks < self.end, listCount <= limit {
             try addLinks(endOfLinks.next, reader)
             endOfLinks = endOfLinks.next
@@ -122,8 +128,9 @@ package struct ForeignChanges: Sendable {
     /// Examines the commits until the last one; returns false when they have changed more than
     /// `limit` objects.
     private mutating func extend(_ reader: borrowing StoreReader, limit: Int) throws -> Bool {
-        let head = try reader.head().revision
-        if try end < reader.floor() { throw StoreError.snapshotTooOld(revision: base, head: head) }
+        let last = try reader.head()
+        if try end < reader.floor() { throw tooOld(last) }
+        let head = last.revision
         if end < head { (references, records) = ([:], FormerRecords()) }
         while end < head, count <= limit {
             try addObjects(end.next, reader)

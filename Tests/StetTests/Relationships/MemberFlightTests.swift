@@ -70,8 +70,8 @@ import Testing
         first.articles.append(article)
         try await context.save()
         let other = store.context()
-        try #require(try other.object(Article.self, id: article.id)).notebook =
-            try #require(try other.object(Shelf.Notebook.self, id: second.id))
+        let moved = try #require(try other.object(Article.self, id: article.id))
+        moved.notebook = try other.object(Shelf.Notebook.self, id: second.id)
         try await other.save()
         first.name = "flight"
         let held = HeldWriter(store.file.environment)

@@ -133,6 +133,21 @@ private enum Second {
         #expect(try readCount(query(view.fetch(Track.self))) <= count + 20)
     }
 
+    @Test func changesOfLinksThatWereTrimmedAreNotCounted() throws {
+        try insertTracks()
+        let context = store.context()
+        try change { $0.covered = ToMany() }
+        try change { $0.plays += 1 }
+        #expect(try context.fetch(Track.self) { $0.title == "track 7" }.count() == 1)
+        try store.requestTrim(before: 3).confirm()
+        let error = try #require(throws: StoreError.self) {
+            try context.fetch(Track.self) { $0.covers.count > 5 }.count()
+        }
+        #expect(error.code == .snapshotTooOld)
+        try context.refresh()
+        #expect(try context.fetch(Track.self) { $0.covers.count > 5 }.count() == 0)
+    }
+
     // MARK: Results
 
     @Test func whatAQueryReadsIsThatOfTheRevision() throws {
