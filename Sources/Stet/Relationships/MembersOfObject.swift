@@ -165,9 +165,7 @@ public final class _MemberCache {
 
     init() {}
 
-    /// Returns the cached ids; nil where the context shows others, or may do so.
-    ///
-    /// While objects are behind, members depend on what these objects show.
+    /// Returns the cached ids; nil where the context may show others.
     func ids(_ core: ContextCore) -> [ObjectID]? {
         guard let known, known.generation == core.state.generation, !core.isBehind else {
             return nil
@@ -175,10 +173,10 @@ public final class _MemberCache {
         return known.ids
     }
 
-    /// Keeps ids, unless they are those of a read that failed.
+    /// Keeps ids, but not those of a read that failed, or was made while objects were behind and
+    /// showed other owners.
     func keep(_ ids: [ObjectID], _ core: ContextCore) {
-        if core.failure != nil { return }
-        known = (ids, core.state.generation)
+        if core.failure == nil, !core.isBehind { known = (ids, core.state.generation) }
     }
 }
 
