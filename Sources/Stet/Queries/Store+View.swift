@@ -67,7 +67,7 @@ final class ViewHistory: Sendable {
 
     /// Keeps the changes that a read has found.
     func keep(_ changes: ForeignChanges) {
-        known.withLock { if $0.end <= changes.end { $0 = changes } }
+        known.withLock { if $0.areIncluded(in: changes) { $0 = changes } }
     }
 }
 

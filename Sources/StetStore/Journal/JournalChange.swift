@@ -125,8 +125,8 @@ package struct JournalChange {
         package var isAfterRedacted = false
     }
 
-    /// Returns the slots that an update changes; everything for an insert, a delete, and a change
-    /// without some of its cells.
+    /// Returns the slots that an update changes; all for an insert, a delete, and a change without
+    /// some of its cells.
     package func changedSlots() throws(DecodingFailure) -> SlotSet {
         guard kind == .update, redaction == nil else { return .all }
         return SlotSet(try changedCells().lazy.map(\.slot))

@@ -53,12 +53,12 @@ extension QueryState {
         return try foreignListsOfMany(at: end).map { $0[owner] == nil } ?? false
     }
 
-    /// Returns the lists that are others in the last commit than at the revision; nil when too much
-    /// has changed since, or a few lists of links, which show their changes themselves, are read.
+    /// Returns the lists as `foreignLists` does; nil for the first lists of links that are read,
+    /// whose entries show by themselves what has changed.
     private func foreignListsOfMany(at end: MemberEnd) throws -> ForeignChanges.Lists? {
         if !end.isReference, memberFacts.foreign[end.number] == nil {
             memberFacts.counts[end.number, default: MemberFacts.Counts()].readCount += 1
-            if memberFacts.counts[end.number]?.readCount ?? 0 < 16 { return nil }
+            if memberFacts.counts[end.number]?.readCount ?? 0 <= 16 { return nil }
         }
         return try foreignLists(at: end)
     }

@@ -263,6 +263,7 @@ package final class QueryState {
         var overlay = try pending(entity)
         let foreign = try view.state.foreignObjects(
             ofEntity: entity, differingIn: slots, reader)
+        view.state.foreign.records.use(in: reader)
         for id in foreign where overlay.ids.insert(id).inserted {
             overlay.rows[id] = try foreignRow(entity, id)
         }
@@ -273,7 +274,7 @@ package final class QueryState {
     /// Returns an object that has changed since the revision, as stored then.
     private func foreignRow(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
         let key = ObjectKey(entity, id)
-        if let known = view.state.foreign.records.record(of: key, reader) {
+        if let known = view.state.foreign.records.record(of: key) {
             try visit()
             return try known.map { known in
                 try row(id, known.revision, known.body.withUnsafeBytes { keep($0) }, entity)
@@ -281,7 +282,7 @@ package final class QueryState {
         }
         let found = try storedRow(entity, id)
         let record = found.map { FormerRecords.Record(revision: $0.revision, body: Array($0.body)) }
-        view.state.foreign.records.keep(record, of: key, reader)
+        view.state.foreign.records.keep(record, of: key)
         return found
     }
 

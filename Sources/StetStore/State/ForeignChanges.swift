@@ -56,8 +56,8 @@ package struct ForeignChanges: Sendable {
         (end, endOfLinks) = (base, base)
     }
 
-    /// Returns the objects of an entity that differ in any of these slots, or in their existence,
-    /// if at most `limit` objects have changed at all.
+    /// Returns the objects of an entity that differ in any of these slots, as all do that were
+    /// inserted or deleted, if at most `limit` objects have changed at all.
     ///
     /// - Returns: the objects, in no particular order.
     /// - Throws: `StoreError.Code.snapshotTooOld` when more have changed, or commits since `base`
@@ -72,7 +72,7 @@ package struct ForeignChanges: Sendable {
     }
 
     private func differing(_ entity: EntityNumber, _ slots: SlotSet) -> [ObjectID] {
-        objects[entity]?.differing(in: slots.union(.existence)) ?? []
+        objects[entity]?.differing(in: slots) ?? []
     }
 
     private func tooOld(_ head: Head) -> StoreError {
@@ -109,13 +109,15 @@ package struct ForeignChanges: Sendable {
     /// changed, or as many lists of links, or some of these changes were trimmed.
     ///
     /// - Throws: `StoreError.Code.snapshotTooOld` when commits since `base` were trimmed.
-    /// - Complexity: O(changes since the last call); for links all of them, twice.
+    /// - Complexity: O(changes since the last call); the first call for links examines all commits
+    ///   since `base` again.
     mutating func lists(
         at end: MemberEnd, _ reader: borrowing StoreReader, limit: Int
     ) throws -> Lists? {
         guard try extend(reader, limit: limit) else { return nil }
         if end.isReference { return try references(at: end, reader, limit: limit).lists }
         if try endOfLinks < reader.floor() { return nil }
+        let limit = min(limit, Self.listLimit)
         while endOfLinks < self.end, listCount <= limit {
             try addLinks(endOfLinks.next, reader)
             endOfLinks = endOfLinks.next
@@ -123,7 +125,15 @@ package struct ForeignChanges: Sendable {
         return listCount <= limit ? lists[end.number] ?? [:] : nil
     }
 
+    /// The most lists of links that are remembered.
+    private static let listLimit = 1_000_000
+
     private var listCount: Int { lists.values.reduce(0) { $0 + $1.count } }
+
+    /// Returns whether other changes since the same revision include these.
+    package func areIncluded(in other: ForeignChanges) -> Bool {
+        end <= other.end && endOfLinks <= other.endOfLinks
+    }
 
     /// Examines the commits until the last one; returns false when they have changed more than
     /// `limit` objects.
@@ -131,6 +141,8 @@ package struct ForeignChanges: Sendable {
         let last = try reader.head()
         if try end < reader.floor() { throw tooOld(last) }
         let head = last.revision
+        // Another read of the same view may have been of a later commit.
+        if end > head { self = ForeignChanges(since: base) }
         if end < head { (references, records) = ([:], FormerRecords()) }
         while end < head, count <= limit {
             try addObjects(end.next, reader)
@@ -155,13 +167,16 @@ package struct ForeignChanges: Sendable {
     /// Adds the lists whose links a commit has changed.
     private mutating func addLinks(_ revision: Revision, _ reader: borrowing StoreReader) throws {
         let schema = reader.file.schema
+        // Each counts, so none is counted before all are read.
+        var changed: [LinkChange] = []
         try reader.unverifiedCommit(revision).forEachChange(ofEntitiesIn: schema) { change in
-            for link in try change.links() {
-                guard let ends = schema.ends(ofLink: link.key.link) else { continue }
-                let more = (link.before.isPresent ? 1 : 0) - (link.after.isPresent ? 1 : 0)
-                lists[ends.targets.number, default: [:]][link.key.source, default: 0] += more
-                lists[ends.sources.number, default: [:]][link.key.target, default: 0] += more
-            }
+            changed += try change.links()
+        }
+        for link in changed {
+            guard let ends = schema.ends(ofLink: link.key.link) else { continue }
+            let more = (link.before.isPresent ? 1 : 0) - (link.after.isPresent ? 1 : 0)
+            lists[ends.targets.number, default: [:]][link.key.source, default: 0] += more
+            lists[ends.sources.number, default: [:]][link.key.target, default: 0] += more
         }
     }
 }

@@ -46,19 +46,16 @@ extension Array {
     package var slotted: Zip2Sequence<[Slot], [Element]> { zip(slots, self) }
 }
 
-/// The parts in which an object differs between two states: slots of its properties, of which some
-/// share one of 63 bits, and its existence.
+/// A set of slots, of which those that are 64 apart share a bit: with one of them it contains all.
 package struct SlotSet: OptionSet, Hashable, Sendable {
     package let rawValue: UInt64
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
     package init(_ slots: some Sequence<Slot>) {
-        self.init(rawValue: slots.reduce(0) { $0 | 1 << UInt64($1.index % 63) })
+        self.init(rawValue: slots.reduce(0) { $0 | 1 << UInt64($1.index % 64) })
     }
 
-    /// Whether there is an object.
-    package static let existence = SlotSet(rawValue: 1 << 63)
-    /// Every slot, and the existence.
+    /// Every slot.
     package static let all = SlotSet(rawValue: .max)
 }

@@ -78,7 +78,9 @@ struct RedactedViewTests {
         return (store, patient.id)
     }
 
-    @Test func aViewThatWasReadBeforeShowsNoRedactedValue() throws {
+    /// The number of a commit begins anew in a file that was compacted.
+    @Test(arguments: [false, true])
+    func aViewThatWasReadBeforeShowsNoRedactedValue(isCompacted: Bool) throws {
         let store = try Store.open(at: directory.file(), for: Patient.self)
         let context = store.context()
         let patient = Patient(email: "a@b", number: 7)
@@ -87,10 +89,12 @@ struct RedactedViewTests {
         context.delete(patient)
         try context.save()
         let view = try store.view(asOf: 1)
+        if isCompacted { try store.compactInPlace() }
         for _ in 1...2 {
             #expect(try view.fetch(Patient.self) { $0.email == "a@b" }.count() == 1)
         }
         try store.requestRedaction(of: Patient.self, id: patient.id, \.email).confirm()
+        if isCompacted { try store.compactInPlace() }
         #expect(try view.fetch(Patient.self) { $0.email == "a@b" }.count() == 0)
         #expect(try view.fetch(Patient.self) { $0.email == "" }.count() == 1)
     }

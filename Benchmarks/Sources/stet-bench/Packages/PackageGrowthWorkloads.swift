@@ -15,7 +15,7 @@ struct PackageGrowthWorkloads {
             let list = PackageList(count: count)
             let turns = PackageTerms.turns(100, list)
             let packages = try StetPackages(
-                list, turns[0], path: "\(directory)/archive-\(count).stet")
+                list, turns[0], path: "\(directory)/archive-\(count).stet", commitSize: 100_000)
             return GrownArchive(count: count, packages: packages, turns: turns)
         }
     }

@@ -31,13 +31,16 @@ struct StetPackages {
     let store: Store
     var terms: PackageTerms
 
-    init(_ list: PackageList, _ terms: PackageTerms, path: String) throws {
+    /// Stores the packages; a list that one commit cannot hold refers to earlier packages only, and
+    /// becomes several.
+    init(
+        _ list: PackageList, _ terms: PackageTerms, path: String, commitSize: Int = .max
+    ) throws {
         store = try Store.open(at: path, for: Package.self, Section.self)
         self.terms = terms
         var ids: [ObjectID] = []
         var sectionIDs: [ObjectID] = []
         var rest = list.packages[...]
-        // A larger archive than Debian's is several commits, each of which refers to those before.
         while !rest.isEmpty {
             let context = store.context()
             var sections = try sectionIDs.map { try context.object(Section.self, id: $0) }
@@ -46,7 +49,7 @@ struct StetPackages {
                 for section in inserted { context.insert(section) }
                 (sections, sectionIDs) = (inserted, inserted.map(\.id))
             }
-            let added = rest.prefix(Self.commitSize)
+            let added = rest.prefix(commitSize)
             let first = ids.count
             let packages = added.map { Package($0, in: sections[$0.section]) }
             for package in packages { context.insert(package) }
@@ -60,12 +63,9 @@ struct StetPackages {
                 }
             }
             try context.save()
-            rest = rest.dropFirst(Self.commitSize)
+            rest = rest.dropFirst(commitSize)
         }
     }
-
-    /// The most packages that one commit inserts; all of Debian's are in the first.
-    private static let commitSize = 100_000
 
     /// Changes the sizes of a hundredth of the packages and removes some dependencies, so that the
     /// first revision is not the last one.

@@ -1,0 +1,69 @@
+import StetStore
+import StetTestSupport
+import Testing
+
+/// Queries of a revision, and the changes of later commits that they take into account.
+struct ForeignChangesTests {
+    /// Returns the numbers of tags with articles, and with more than one.
+    private static func tagCounts(
+        _ state: WorkingState, _ reader: borrowing StoreReader
+    ) throws -> [Int] {
+        let articles = QueryMembers(owner: .root, entity: "Tag", relationship: 0, scope: 1)
+        return try (0...1).map { least in
+            var query = StoreQuery(entity: Shelf.Number.tag)
+            query.condition = .comparison(
+                .greater, .members(.count, articles, .everything), .constant(.int(least)))
+            return try QueryRun(QueryState(reader, QueryState.View(state)), query).count()
+        }
+    }
+
+    private static func shelf() throws -> Shelf {
+        let shelf = try Shelf()
+        try shelf.commit(
+            [
+                .tag(301): [], .article(101): [.string("a"), .null],
+                .article(102): [.string("b"), .null],
+            ], [.tagging(101, 301): .present(nil)])
+        return shelf
+    }
+
+    /// Two reads of one view, of which the one that began first counts last.
+    @Test func anEarlierReadCountsNothingOfLaterCommits() throws {
+        nonisolated(unsafe) let shelf = try Self.shelf()
+        try shelf.commit([.tag(302): []])
+        try shelf.file.read { reader in
+            let foreign = try onThread {
+                try shelf.commit([:], [.tagging(102, 301): .present(nil)])
+                return try shelf.file.read { reader in
+                    let state = WorkingState(Shelf.schema, at: 1)
+                    #expect(try Self.tagCounts(state, reader) == [1, 0])
+                    return state.foreign
+                }
+            }
+            #expect(foreign.end == 3)
+            let state = WorkingState(Shelf.schema, since: foreign)
+            #expect(try Self.tagCounts(state, reader) == [1, 0])
+            #expect(state.foreign.end == 2)
+            #expect(state.foreign.areIncluded(in: foreign))
+            #expect(!foreign.areIncluded(in: state.foreign))
+        }
+        try shelf.file.read { reader in
+            let now = WorkingState(Shelf.schema, at: 3)
+            #expect(try Self.tagCounts(now, reader) == [1, 1])
+        }
+    }
+
+    @Test(arguments: [2, 3])
+    func listsAreNotCountedFromMoreThanTheLimit(limit: Int) throws {
+        let shelf = try Self.shelf()
+        try shelf.commit([:], [.tagging(102, 301): .present(nil)])
+        try shelf.commit([:], [.tagging(101, 301): .absent])
+        try shelf.file.read { reader in
+            // Three lists have changed: those of two articles, and that of the tag.
+            let state = WorkingState(Shelf.schema, at: 1, limit: limit)
+            #expect(try Self.tagCounts(state, reader) == [1, 0])
+            let latter = WorkingState(Shelf.schema, at: 2, limit: limit)
+            #expect(try Self.tagCounts(latter, reader) == [1, 1])
+        }
+    }
+}
