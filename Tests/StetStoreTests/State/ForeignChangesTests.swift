@@ -36,21 +36,23 @@ struct ForeignChangesTests {
                 try shelf.commit([:], [.tagging(102, 301): .present(nil)])
                 return try shelf.file.read { reader in
                     let state = WorkingState(Shelf.schema, at: 1)
-                    #expect(try Self.tagCounts(state, reader) == [1, 0])
+                    let counts = try Self.tagCounts(state, reader)
+                    #expect(counts == [1, 0])
                     return state.foreign
                 }
             }
             #expect(foreign.end == 3)
             let state = WorkingState(Shelf.schema, since: foreign)
-            #expect(try Self.tagCounts(state, reader) == [1, 0])
+            let counts = try Self.tagCounts(state, reader)
+            #expect(counts == [1, 0])
             #expect(state.foreign.end == 2)
             #expect(state.foreign.areIncluded(in: foreign))
             #expect(!foreign.areIncluded(in: state.foreign))
         }
-        try shelf.file.read { reader in
-            let now = WorkingState(Shelf.schema, at: 3)
-            #expect(try Self.tagCounts(now, reader) == [1, 1])
+        let now = try shelf.file.read { reader in
+            try Self.tagCounts(WorkingState(Shelf.schema, at: 3), reader)
         }
+        #expect(now == [1, 1])
     }
 
     @Test(arguments: [2, 3])
@@ -58,12 +60,13 @@ struct ForeignChangesTests {
         let shelf = try Self.shelf()
         try shelf.commit([:], [.tagging(102, 301): .present(nil)])
         try shelf.commit([:], [.tagging(101, 301): .absent])
-        try shelf.file.read { reader in
-            // Three lists have changed: those of two articles, and that of the tag.
-            let state = WorkingState(Shelf.schema, at: 1, limit: limit)
-            #expect(try Self.tagCounts(state, reader) == [1, 0])
-            let latter = WorkingState(Shelf.schema, at: 2, limit: limit)
-            #expect(try Self.tagCounts(latter, reader) == [1, 1])
+        // Three lists have changed: those of two articles, and that of the tag.
+        let counts = try shelf.file.read { reader in
+            try (1...2).map { revision in
+                let state = WorkingState(Shelf.schema, at: Revision(revision), limit: limit)
+                return try Self.tagCounts(state, reader)
+            }
         }
+        #expect(counts == [[1, 0], [1, 1]])
     }
 }
