@@ -62,8 +62,8 @@ struct ForeignChangesTests {
         try shelf.commit([:], [.tagging(101, 301): .absent])
         // Three lists have changed: those of two articles, and that of the tag.
         let counts = try shelf.file.read { reader in
-            try (1...2).map { revision in
-                let state = WorkingState(Shelf.schema, at: Revision(revision), limit: limit)
+            try ([1, 2] as [Revision]).map { revision in
+                let state = WorkingState(Shelf.schema, at: revision, limit: limit)
                 return try Self.tagCounts(state, reader)
             }
         }
