@@ -8,6 +8,8 @@ extension QueryNode {
     /// The slot, the target's entity and the condition for the target, if the node reads only the
     /// target of one reference and is false when that is nil; otherwise nil.
     var lookingFromTarget: (slot: Slot, entity: String, node: QueryNode)? {
+        // Most conditions read the object itself, and need not be copied.
+        guard let first = firstObject, first.firstStep != nil else { return nil }
         var found: (slot: Slot, entity: String)?
         var isOnlyThat = true
         let moved = mapObjects { object in
@@ -21,6 +23,37 @@ extension QueryNode {
         }
         guard isOnlyThat, let found, isFalseWithoutValues else { return nil }
         return (found.slot, found.entity, moved)
+    }
+
+    /// The slot of the queried object that the node reads first, in the order of its text; nil for
+    /// nodes that begin with something else than a property of it.
+    var firstSlot: Slot? {
+        switch self {
+        case .property(.root, let slot), .sealed(.root, let slot, _): slot
+        case .comparison(_, .constant, let node), .comparison(_, let node, _),
+            .text(_, let node, _), .isIn(let node, _), .folded(let node, _), .not(let node):
+            node.firstSlot
+        case .any(let nodes): nodes.first?.firstSlot
+        default: nil
+        }
+    }
+
+    /// The object that the node reads first, in the order of its text; nil where it reads none
+    /// outside of the conditions in it.
+    private var firstObject: QueryObject? {
+        switch self {
+        case .constant: nil
+        case .property(let object, _), .id(let object), .sealed(let object, _, _),
+            .matching(let object, _), .rank(let object, _):
+            object
+        case .comparison(_, let one, let other), .text(_, let one, let other),
+            .arithmetic(_, let one, let other), .coalesced(let one, let other):
+            one.firstObject ?? other.firstObject
+        case .isIn(let node, _), .folded(let node, _), .not(let node): node.firstObject
+        case .all(let nodes), .any(let nodes): nodes.lazy.compactMap(\.firstObject).first
+        case .members(_, let members, _): members.owner
+        case .elements(_, let array, _): array.owner
+        }
     }
 
     /// Returns the condition for the member itself, if the node reads only the member of a

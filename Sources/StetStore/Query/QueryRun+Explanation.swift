@@ -69,9 +69,9 @@ extension QueryRun {
         switch access {
         case .entries: true
         case .ids(_, .index(let path), _):
-            path.coveredRows(self, reading: nodes, keepsRows: false) != nil
+            isCovered(by: path.index, reading: nodes, isMet: path.isExact)
         case .ordered(let range):
-            coveredRows(range.index, reading: nodes, isMet: range.isExact, keepsRows: false) != nil
+            isCovered(by: range.index, reading: nodes, isMet: range.isExact)
         case .nothing, .ids, .scan: false
         }
     }

@@ -77,24 +77,24 @@ extension QueryRun {
         let most = 256
         var page = try QueryPage(sorter, query)
         var count = 0
-        let isCovered = try forEachCoveredMatch(path, reading: nodes, keepsRows: true) { row in
+        try forEachMatch(ofEntries: path, reading: nodes, keepsRows: true) { row in
             try page.add(row)
             count += 1
             return count <= most
         }
-        return isCovered && count <= most ? page.rows() : nil
+        return count <= most ? page.rows() : nil
     }
 
-    /// Returns the objects of an index, with the values of their entries; nil when these do not
-    /// contain all that nodes, the order, and the condition unless it is `isMet`, read of them.
-    func coveredRows(
-        _ index: NumberedIndex, reading nodes: [QueryNode]?, isMet: Bool, keepsRows: Bool
-    ) -> CoveredRows? {
-        guard let nodes else { return nil }
+    /// Returns whether the entries of an index contain all that nodes, the order, and the condition
+    /// unless it is `isMet`, read of the objects.
+    func isCovered(
+        by index: NumberedIndex, reading nodes: [QueryNode]?, isMet: Bool
+    ) -> Bool {
+        guard let nodes else { return false }
         var query = query
         if isMet { query.condition = .everything }
         let slots = QueryReads(query, beside: nodes, in: state.schema).slots
-        return CoveredRows(state, index, reading: slots, keepsRows: keepsRows)
+        return CoveredRows.areIn(index, reading: slots, of: state.entity(query.entity))
     }
 
     /// Returns the slot whose stored bytes alone are the value of a node, of a type; nil where the
@@ -147,15 +147,13 @@ extension QueryRun {
         try state.value(node, of: row, query.entity)
     }
 
-    /// Calls `body` as `forEachMatch` does, with the values of entries where the index of the path
-    /// contains all that is read; returns false when it does not.
-    func forEachCoveredMatch(
-        _ path: QueryPath.IndexPath, reading nodes: [QueryNode]?, keepsRows: Bool,
+    /// Calls `body` as `forEachMatch` does, with the values of the entries of a path, whose index
+    /// contains all that is read.
+    func forEachMatch(
+        ofEntries path: QueryPath.IndexPath, reading nodes: [QueryNode]?, keepsRows: Bool,
         _ body: (Row) throws -> Bool
-    ) throws -> Bool {
-        guard var covered = path.coveredRows(self, reading: nodes, keepsRows: keepsRows) else {
-            return false
-        }
+    ) throws {
+        var covered = CoveredRows(state, path.index, keepsRows: keepsRows)
         let overlay = try overlay(reading: nodes)
         var frame = QueryFrame(state)
         var goesOn = true
@@ -171,7 +169,6 @@ extension QueryRun {
             }
         }
         for row in overlay.rows.values where try goesOn && matches(row) { goesOn = try body(row) }
-        return true
     }
 }
 
@@ -260,15 +257,5 @@ extension QueryNode {
             .comparison(.greaterOrEqual, self, .constant(.decimal(.leastFiniteMagnitude)))
         default: .comparison(.notEqual, self, .constant(.null))
         }
-    }
-}
-
-extension QueryPath.IndexPath {
-    /// Returns the objects of a path, with the values of their entries; nil when these do not
-    /// contain all that is read.
-    func coveredRows(
-        _ run: QueryRun, reading nodes: [QueryNode]?, keepsRows: Bool
-    ) -> CoveredRows? {
-        run.coveredRows(index, reading: nodes, isMet: isExact, keepsRows: keepsRows)
     }
 }

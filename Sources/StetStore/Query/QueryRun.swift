@@ -103,7 +103,7 @@ package final class QueryRun {
             return .ids(try found.ids(state, query.entity, limit: .max).ids, found, others: [])
         }
         if paths.count == 1, ordered == nil, case .index(let path) = paths[0], path.isExact,
-            path.coveredRows(self, reading: nodes, keepsRows: false) != nil
+            isCovered(by: path.index, reading: nodes, isMet: path.isExact)
         {
             return .entries(path)
         }
@@ -195,9 +195,10 @@ package final class QueryRun {
         case .nothing: break
         case .ids(let ids, let path, _):
             if case .index(let path) = path,
-                try forEachCoveredMatch(path, reading: nodes, keepsRows: keepsRows, body)
+                isCovered(by: path.index, reading: nodes, isMet: path.isExact)
             {
-                return
+                return try forEachMatch(
+                    ofEntries: path, reading: nodes, keepsRows: keepsRows, body)
             }
             try forEachMatch(among: ids, of: path, body)
         case .scan, .ordered, .entries: try forEachMatchOfAll(body)
@@ -345,8 +346,9 @@ package final class QueryRun {
         let overlay = try overlay(reading: nodes)
         let leavesOut = !overlay.ids.isEmpty
         var frame = QueryFrame(state)
-        var covered = coveredRows(
-            ordered.index, reading: nodes, isMet: ordered.isExact, keepsRows: keepsRows)
+        var covered =
+            isCovered(by: ordered.index, reading: nodes, isMet: ordered.isExact)
+            ? CoveredRows(state, ordered.index, keepsRows: keepsRows) : nil
         try forEachEntry(ordered, from: position) { id, entry in
             if leavesOut, overlay.ids.contains(id) { return true }
             let shown = try covered?.row(id, entry) ?? state.storedRow(query.entity, id)

@@ -333,6 +333,7 @@ package final class QueryState {
     /// Returns whether so much may have changed since the revision that reading all records, each
     /// of which shows its earlier state, is cheaper than finding the changed ones.
     func isFarBehind(recordCount: Int) throws -> Bool {
+        if isOfLastRevision { return false }
         let head = try reader.head().revision.number
         return head > view.revision.number + UInt64(max(recordCount, 1_000))
     }

@@ -12,21 +12,23 @@ struct CoveredRows: ~Copyable {
     private let keepsRows: Bool
     private var writer = RecordWriter(capacity: 256)
 
-    /// Creates the rows of an index; nil when it does not contain the values of all properties in
-    /// `slots`.
-    ///
-    /// Unless the rows are kept, each must be used before the next one is made.
-    init?(
-        _ state: QueryState, _ index: NumberedIndex, reading slots: Set<Slot>, keepsRows: Bool
-    ) {
-        let properties = state.entity(index.entity).properties
-        guard !index.index.hasLists else { return nil }
+    /// Returns whether an index contains the values of all properties in `slots`.
+    static func areIn(
+        _ index: NumberedIndex, reading slots: Set<Slot>, of entity: Entity
+    ) -> Bool {
+        if index.index.hasLists { return false }
         let isCovered = slots.allSatisfy { slot in
             index.index.parts.contains { $0.slot == slot && $0.folding.isEmpty }
         }
-        guard isCovered,
-            index.index.parts.allSatisfy({ OrderedKey.isReadable(properties[$0.slot]) })
-        else { return nil }
+        return isCovered
+            && index.index.parts.allSatisfy { OrderedKey.isReadable(entity.properties[$0.slot]) }
+    }
+
+    /// Creates the rows of an index, which contains all that is read of them.
+    ///
+    /// Unless the rows are kept, each must be used before the next one is made.
+    init(_ state: QueryState, _ index: NumberedIndex, keepsRows: Bool) {
+        let properties = state.entity(index.entity).properties
         self.state = state
         self.keepsRows = keepsRows
         propertyCount = properties.count

@@ -113,6 +113,7 @@ struct QueryPage {
     }
 
     private mutating func sort() {
+        if entries.count < 2 { return }
         entries = ByteOrder.sorted(keys, entries.map(\.key)).map { entries[$0] }
     }
 
