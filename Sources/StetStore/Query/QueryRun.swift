@@ -197,8 +197,7 @@ package final class QueryRun {
             if case .index(let path) = path,
                 isCovered(by: path.index, reading: nodes, isMet: path.isExact)
             {
-                return try forEachMatch(
-                    ofEntries: path, reading: nodes, keepsRows: keepsRows, body)
+                return try forEachMatch(ofEntries: path, reading: nodes, keepsRows: keepsRows, body)
             }
             try forEachMatch(among: ids, of: path, body)
         case .scan, .ordered, .entries: try forEachMatchOfAll(body)
