@@ -9,7 +9,7 @@ extension QueryNode {
     /// target of one reference and is false when that is nil; otherwise nil.
     var lookingFromTarget: (slot: Slot, entity: String, node: QueryNode)? {
         // Most conditions read the object itself, and need not be copied.
-        guard let first = firstObject, first.firstStep != nil else { return nil }
+        guard let first = firstRead, first.object.firstStep != nil else { return nil }
         var found: (slot: Slot, entity: String)?
         var isOnlyThat = true
         let moved = mapObjects { object in
@@ -25,34 +25,20 @@ extension QueryNode {
         return (found.slot, found.entity, moved)
     }
 
-    /// The slot of the queried object that the node reads first, in the order of its text; nil for
-    /// nodes that begin with something else than a property of it.
-    var firstSlot: Slot? {
-        switch self {
-        case .property(.root, let slot), .sealed(.root, let slot, _): slot
-        case .comparison(_, .constant, let node), .comparison(_, let node, _),
-            .text(_, let node, _), .isIn(let node, _), .folded(let node, _), .not(let node):
-            node.firstSlot
-        case .any(let nodes): nodes.first?.firstSlot
-        default: nil
-        }
-    }
-
-    /// The object that the node reads first, in the order of its text; nil where it reads none
-    /// outside of the conditions in it.
-    private var firstObject: QueryObject? {
+    /// The object that the node reads first, in the order of its text, with the slot if it reads a
+    /// property of it; nil where it reads none outside of the conditions in it.
+    var firstRead: (object: QueryObject, slot: Slot?)? {
         switch self {
         case .constant: nil
-        case .property(let object, _), .id(let object), .sealed(let object, _, _),
-            .matching(let object, _), .rank(let object, _):
-            object
+        case .property(let object, let slot), .sealed(let object, let slot, _): (object, slot)
+        case .id(let object), .matching(let object, _), .rank(let object, _): (object, nil)
         case .comparison(_, let one, let other), .text(_, let one, let other),
             .arithmetic(_, let one, let other), .coalesced(let one, let other):
-            one.firstObject ?? other.firstObject
-        case .isIn(let node, _), .folded(let node, _), .not(let node): node.firstObject
-        case .all(let nodes), .any(let nodes): nodes.lazy.compactMap(\.firstObject).first
-        case .members(_, let members, _): members.owner
-        case .elements(_, let array, _): array.owner
+            one.firstRead ?? other.firstRead
+        case .isIn(let node, _), .folded(let node, _), .not(let node): node.firstRead
+        case .all(let nodes), .any(let nodes): nodes.lazy.compactMap(\.firstRead).first
+        case .members(_, let members, _): (members.owner, nil)
+        case .elements(_, let array, _): (array.owner, nil)
         }
     }
 

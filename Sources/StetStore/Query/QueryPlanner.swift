@@ -93,7 +93,9 @@ struct QueryPlanner {
             let equal = conjuncts.indices.filter { conjuncts[$0] == required }
             if equal.isEmpty {
                 // The bounds of a condition are those of the property that it reads first.
-                if let slot = required.firstSlot, !bounds.contains(where: { $0.slot == slot }) {
+                if case (.root, let slot?)? = required.firstRead,
+                    !bounds.contains(where: { $0.slot == slot })
+                {
                     return nil
                 }
                 guard let bound = PropertyBounds(required, schema.entities[entity]), bound.isExact,
