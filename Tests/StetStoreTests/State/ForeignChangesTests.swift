@@ -1,3 +1,4 @@
+import StetLMDB
 import StetStore
 import StetTestSupport
 import Testing
@@ -69,4 +70,30 @@ struct ForeignChangesTests {
         }
         #expect(counts == [[1, 0], [1, 1]])
     }
+
+    #if STET_FAULTS
+        /// A read that fails at any place leaves nothing counted twice or not at all.
+        @Test(arguments: [LMDBError.Operation.get, .cursor])
+        func countsAreRightAfterAReadThatFailed(operation: LMDBError.Operation) throws {
+            let shelf = try Self.shelf()
+            try shelf.commit([:], [.tagging(102, 301): .present(nil)])
+            try shelf.commit([:], [.tagging(101, 301): .absent])
+            try shelf.commit([.tag(302): []], [.tagging(101, 302): .present(nil)])
+            let faults = shelf.file.environment.faults
+            var failureCount = 0
+            for place in 1...60 {
+                let state = WorkingState(Shelf.schema, at: 1)
+                faults.failNext(operation, after: place, code: LMDBError.inputOutput)
+                let failure = thrown(StoreError.self) {
+                    let counts = try shelf.file.read { try Self.tagCounts(state, $0) }
+                    #expect(counts == [1, 0], "\(place)")
+                }
+                faults.disarm()
+                if failure != nil { failureCount += 1 }
+                let counts = try shelf.file.read { try Self.tagCounts(state, $0) }
+                #expect(counts == [1, 0], "\(place)")
+            }
+            #expect((4..<60).contains(failureCount))
+        }
+    #endif
 }
