@@ -93,7 +93,8 @@ struct ForeignChangesTests {
                 let counts = try shelf.file.read { try Self.tagCounts(state, $0) }
                 #expect(counts == [1, 0], "\(place)")
             }
-            #expect((4..<60).contains(failureCount))
+            // Some reads failed, and the last places are behind the end of the reads.
+            #expect((2..<60).contains(failureCount))
         }
     #endif
 }
