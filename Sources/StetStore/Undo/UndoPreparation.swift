@@ -89,6 +89,23 @@ package struct UndoPreparation: ~Copyable {
     private func inverse(
         of subjects: [Revision], _ policy: UndoPolicy, into net: inout ChangeSetBuilder
     ) throws -> Inverse {
+        let base = try reader.head().revision
+        let (label, conflicts) = try invert(subjects, policy, into: &net)
+        try net.derive(reader, at: base)
+        net.sort()
+        try net.collectIndexChanges()
+        return Inverse(
+            base: base, subjects: subjects, label: label, conflicts: conflicts.failed,
+            skipped: conflicts.skipped)
+    }
+
+    /// Appends the changes that invert commits; returns the label of the last one and the
+    /// conflicts.
+    ///
+    /// The objects that it works on are freed before the changes are encoded.
+    private func invert(
+        _ subjects: [Revision], _ policy: UndoPolicy, into net: inout ChangeSetBuilder
+    ) throws -> (label: String?, conflicts: UndoConflicts) {
         var inversion = try Inversion(reader.file, reader.transaction, policy)
         var label: String?
         for revision in subjects {
@@ -99,11 +116,6 @@ package struct UndoPreparation: ~Copyable {
         try inversion.resolveConsequences()
         try inversion.state.appendObjects(to: &net)
         inversion.state.appendLinks(to: &net)
-        try net.derive(reader, at: reader.head().revision)
-        net.sort()
-        try net.collectIndexChanges()
-        return Inverse(
-            base: try reader.head().revision, subjects: subjects, label: label,
-            conflicts: inversion.conflicts.failed, skipped: inversion.conflicts.skipped)
+        return (label, inversion.conflicts)
     }
 }
