@@ -21,6 +21,7 @@ public final class Store: Sendable {
     let hasEditingHooks: Bool
     let configuration: Store.Configuration
     let repeatedEdits = RepeatedEdits()
+    package let recentViews = RecentViews()
 
     private init(file: StoreFile, _ graph: ModelGraph, _ configuration: Store.Configuration) {
         self.file = file

@@ -130,6 +130,9 @@ package struct ForeignChanges: Sendable {
 
     private var listCount: Int { lists.values.reduce(0) { $0 + $1.count } }
 
+    /// The number of objects and of lists of links that are remembered.
+    package var changeCount: Int { count + listCount }
+
     /// Returns whether other changes since the same revision include these.
     package func areIncluded(in other: ForeignChanges) -> Bool {
         end <= other.end && endOfLinks <= other.endOfLinks

@@ -106,5 +106,40 @@ import Testing
         #expect(try scratch.store.view(asOf: 4).fetch(Article.self).count() == 4)
     }
 
+    @Test func viewsOfARevisionShareWhatTheyKnowOfLaterCommits() throws {
+        let store = try Store.inMemory(for: IndexedSample.self, IndexedBox.self)
+        let context = store.context()
+        let box = IndexedBox(name: "1")
+        context.insert(box)
+        try context.save()
+        for number in 2...5 {
+            box.name = "\(number)"
+            context.insert(IndexedBox(name: "\(number * 10)"))
+            try context.save()
+            let view = try store.view(asOf: 1)
+            #expect(try view.fetch(IndexedBox.self) { $0.name == "1" }.ids() == [box.id])
+            #expect(try view.fetch(IndexedBox.self) { $0.name > "1" }.ids() == [])
+            let known = store.recentViews.history(of: 1).changes
+            #expect(known.end == Revision(UInt64(number)))
+            #expect(known.changeCount == number)
+        }
+    }
+
+    @Test func theRevisionsThatWereViewedLastAreRemembered() {
+        let views = RecentViews()
+        let numbers = 1...UInt64(RecentViews.limit)
+        let histories = numbers.map { views.history(of: Revision($0)) }
+        for number in numbers {
+            #expect(views.history(of: Revision(number)) === histories[Int(number) - 1])
+        }
+        // The second becomes the last one, so that two more displace the first and the third.
+        _ = views.history(of: 2)
+        _ = views.history(of: 1_000)
+        _ = views.history(of: 1_001)
+        #expect(views.history(of: 2) === histories[1])
+        #expect(views.history(of: 1) !== histories[0])
+        #expect(views.history(of: 3) !== histories[2])
+    }
+
     private static func article(_ number: Int) -> Article { Article(title: "\(number)") }
 }
