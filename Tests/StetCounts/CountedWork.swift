@@ -17,6 +17,8 @@ enum CountedWork: String, CaseIterable {
     case twoHops = "W24"
     /// Each beside those before it, which a look at all of them would make grow with their number.
     case upsert = "upsert"
+    /// In a context that others have overtaken by many commits.
+    case lookUpBehind = "behind"
     case insertTexts = "texts"
     case derive = "derived"
     case search = "matching"
@@ -26,7 +28,7 @@ enum CountedWork: String, CaseIterable {
         switch self {
         case .insert, .update, .delete, .undo, .refuse, .snapshotAndRestore, .insertTexts, .derive:
             500
-        case .readByID, .readInNewContext, .upsert: 1_000
+        case .readByID, .readInNewContext, .upsert, .lookUpBehind: 1_000
         case .sort, .fetchObjects, .fetchSnapshots: 10
         case .twoHops, .search: 20
         }
@@ -37,6 +39,7 @@ enum CountedWork: String, CaseIterable {
         switch self {
         case .sort, .fetchObjects, .fetchSnapshots: "query of \(Self.storedCount) objects"
         case .twoHops, .search: "query"
+        case .lookUpBehind: "look-up"
         default: "object"
         }
     }
@@ -52,6 +55,7 @@ enum CountedWork: String, CaseIterable {
         case .insert: try insert(count, store)
         case .twoHops: try findOverTwoHops(count, store)
         case .upsert: try upsert(count, store)
+        case .lookUpBehind: try lookUpBehind(count, store)
         case .insertTexts: _ = try insertMembers(count, store)
         case .derive: try derive(count, store)
         case .search: try search(count, store)
@@ -151,6 +155,24 @@ enum CountedWork: String, CaseIterable {
         try context.save()
         guard try store.fetch(Tag.self).count() == (count + 3) / 4 else {
             throw CountFailure("each name has one tag")
+        }
+    }
+
+    private func lookUpBehind(_ count: Int, _ store: Store) throws {
+        let tags = (0..<100).map { Tag("tag \($0)") }
+        let early = store.context()
+        for tag in tags { early.insert(tag) }
+        try early.save()
+        for (number, tag) in tags.enumerated() {
+            let other = store.context()
+            try other.object(Tag.self, id: tag.id)?.name = "other \(number)"
+            try other.save()
+        }
+        for number in 0..<count {
+            let tag = tags[number % tags.count]
+            guard try early.object(Tag.self, where: \.name, is: tag.name) === tag else {
+                throw CountFailure("\(tag.name) is not found")
+            }
         }
     }
 

@@ -112,9 +112,10 @@ extension ManagedContext {
     /// - Precondition: the property is `.unique`, or the properties are those of a `#Unique`
     ///   without condition.
     /// - Throws: `StoreError`; the error of an earlier read inside an accessor.
-    /// - Complexity: O(edits since the last look-up by these properties + changes in the store
-    ///   since this context's revision), and a few reads. The first look-up, and one after a save,
-    ///   an undo, a rollback or a restored snapshot, looks at all pending changes.
+    /// - Complexity: O(edits since the last look-up by these properties), and a few reads. The
+    ///   first look-up, and one after a save, an undo, a rollback or a restored snapshot, looks at
+    ///   all pending changes. The first one, and one after a commit of others, looks at all changes
+    ///   in the store since this context's revision.
     public func object<M: Model, T: StoredValue, each Other: StoredValue>(
         _ type: M.Type, where property: KeyPath<M.Snapshot, T>,
         _ otherProperties: repeat KeyPath<M.Snapshot, each Other>, is value: T,
@@ -152,9 +153,7 @@ extension ManagedContext {
             // A live object may have a different value by now.
             if let object = table.object(id, as: M.self), try hasValues(object) { return object }
         }
-        let stored = try store.file.read { reader in
-            try reader.objects(of: index, with: candidate, asOf: revision)
-        }
+        let stored = try core.read { try core.state.objects(of: index, with: candidate, $0) }
         // An object without edits is found by its stored value, as in a query, also where an object
         // that its value is derived from has edits.
         let readsOthers = core.schema.readsOtherObjects(index)

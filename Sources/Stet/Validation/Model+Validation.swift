@@ -117,9 +117,8 @@ extension ContextCore {
             guard !other.isDeleted, let present = try claimed(other) else { continue }
             if try index.index.key(of: present) == wanted { return other.id }
         }
-        return try store.file.read { reader in
-            try reader.objects(of: index, with: values, asOf: revision)
-        }.first { !pendingIDs.contains($0) }
+        return try read { try state.objects(of: index, with: values, $0) }
+            .first { !pendingIDs.contains($0) }
     }
 }
 

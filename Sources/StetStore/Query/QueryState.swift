@@ -158,7 +158,7 @@ package final class QueryState {
     /// Returns the object with these values of a unique index, or nil when the query sees none;
     /// `pending` has the pending objects by their values in the index.
     ///
-    /// - Complexity: O(changes in the store since the revision), and a few reads.
+    /// - Complexity: a few reads, and what `WorkingState.objects(of:with:_:)` says.
     package func object(
         of index: NumberedIndex, with values: [Value], pending: PendingValues
     ) throws -> Row? {
@@ -166,7 +166,7 @@ package final class QueryState {
         if let id = try pending.objects(at: index.index.key(of: values)).first {
             return try row(index.entity, id)
         }
-        let ids = try reader.objects(of: index, with: values, asOf: view.revision)
+        let ids = try view.state.objects(of: index, with: values, reader)
         return try ids.first { try !isPending(index.entity, $0) }
             .flatMap { try storedRow(index.entity, $0) }
     }

@@ -207,36 +207,16 @@ extension StoreReader {
         }
     }
 
-    /// Returns the objects with these values of an index at a revision, in no particular order.
+    /// Returns the objects with these values of an index.
     ///
-    /// - Complexity: O(objects with such values + changes since `revision`).
-    package func objects(
-        of index: NumberedIndex, with values: [Value], asOf revision: Revision
-    ) throws -> [ObjectID] {
+    /// - Complexity: O(objects with such values).
+    func objects(of index: NumberedIndex, with values: [Value]) throws -> [ObjectID] {
         var found: [ObjectID] = []
         try forEachObject(of: index, in: try IndexRange(index, values)) { id in
             found.append(id)
             return true
         }
-        let head = try head().revision
-        if revision >= head { return found }
-        // Index entries describe the last commit only, so objects changed since are candidates too.
-        var candidates = Set(found)
-        var next = revision.next
-        while next <= head {
-            try forEachTouchedObject(of: next) { entity, id, _ in
-                if entity == index.entity { candidates.insert(id) }
-            }
-            next = next.next
-        }
-        let wanted = try index.index.key(of: values)
-        let membership = index.membership(in: file.schema)
-        return try candidates.filter { id in
-            try withRecord(ofEntity: index.entity, id, asOf: revision) { record in
-                let body = try RecordBody(record.body, of: file.schema.entities[index.entity])
-                return try membership.contains(id, body, with: wanted)
-            } ?? false
-        }
+        return found
     }
 
     /// Returns the key of an object's values, not truncated, as of the last commit; nil when the

@@ -105,6 +105,19 @@ package struct ForeignChanges: Sendable {
         return found
     }
 
+    /// Returns the keys that the changed objects had in an index.
+    ///
+    /// - Throws: `StoreError.Code.snapshotTooOld` when commits since `base` were trimmed.
+    mutating func keys(
+        of index: NumberedIndex, _ reader: borrowing StoreReader
+    ) throws -> FormerKeys {
+        let slots = index.slots(in: reader.file.schema)
+        let changed = try objects(
+            ofEntity: index.entity, differingIn: slots, reader, limit: .max)
+        records.use(in: reader)
+        return try records.keys(of: index, ofObjects: changed, asOf: base, reader)
+    }
+
     /// Returns the lists at an end that may have changed; nil when more than `limit` objects have
     /// changed, or as many lists of links, or some of these changes were trimmed.
     ///

@@ -11,6 +11,8 @@ package struct FormerRecords: Sendable {
     }
 
     private var records: [ObjectKey: Record?] = [:]
+    /// The keys of objects in each index that they were requested of.
+    private var keys: [Int: FormerKeys] = [:]
     /// The commit that the records were read in.
     private var source = Environment.CommitNumber(transaction: -1, reopeningCount: 0)
     /// The bytes that are left for records, with about 100 for each entry.
@@ -21,7 +23,7 @@ package struct FormerRecords: Sendable {
         let present = Environment.CommitNumber(
             transaction: reader.transaction.number,
             reopeningCount: reader.file.environment.reopeningCount)
-        if source != present { (source, records, room) = (present, [:], 8 << 20) }
+        if source != present { (source, records, keys, room) = (present, [:], [:], 8 << 20) }
     }
 
     /// Returns the record of an object, which is nil where there was none; nil for an unknown one.
@@ -34,4 +36,46 @@ package struct FormerRecords: Sendable {
         room -= byteCount
         records[key] = .some(record)
     }
+
+    /// Returns the keys that objects had in an index.
+    mutating func keys(
+        of index: NumberedIndex, ofObjects ids: [ObjectID], asOf revision: Revision,
+        _ reader: borrowing StoreReader
+    ) throws -> FormerKeys {
+        if let known = keys[index.number] { return known }
+        let found = try FormerKeys(of: index, ofObjects: ids, asOf: revision, reader)
+        keys[index.number] = found
+        return found
+    }
+}
+
+/// The keys that changed objects had in an index at a revision.
+struct FormerKeys: Sendable {
+    private let ids: Set<ObjectID>
+    private var objects: [[UInt8]: [ObjectID]] = [:]
+
+    /// Reads the keys of objects.
+    fileprivate init(
+        of index: NumberedIndex, ofObjects ids: [ObjectID], asOf revision: Revision,
+        _ reader: borrowing StoreReader
+    ) throws {
+        self.ids = Set(ids)
+        let membership = index.membership(in: reader.file.schema)
+        let entity = reader.file.schema.entities[index.entity]
+        for id in ids {
+            let key: [UInt8]? = try reader.withRecord(
+                ofEntity: index.entity, id, asOf: revision
+            ) { record in
+                let body = try RecordBody(record.body, of: entity)
+                return try membership.contains(id, body) ? index.index.key(of: body) : nil
+            } ?? nil
+            if let key { objects[key, default: []].append(id) }
+        }
+    }
+
+    /// Returns whether an object is one of those that have changed.
+    func hasChanged(_ id: ObjectID) -> Bool { ids.contains(id) }
+
+    /// Returns the objects that had a key.
+    func objects(at key: [UInt8]) -> [ObjectID] { objects[key] ?? [] }
 }

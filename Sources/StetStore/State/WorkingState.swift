@@ -106,6 +106,20 @@ package final class WorkingState {
         try foreign.objects(ofEntity: entity, differingIn: slots, reader, limit: limit)
     }
 
+    /// Returns the objects with these values of an index at the revision, in no particular order.
+    ///
+    /// - Complexity: O(objects with such values), plus O(changes since the revision) for the first
+    ///   call for an index, and for the first one after each later commit.
+    package func objects(
+        of index: NumberedIndex, with values: [Value], _ reader: borrowing StoreReader
+    ) throws -> [ObjectID] {
+        let present = try reader.objects(of: index, with: values)
+        if try reader.head().revision <= revision { return present }
+        let former = try foreign.keys(of: index, reader)
+        return present.filter { !former.hasChanged($0) }
+            + former.objects(at: try index.index.key(of: values))
+    }
+
     /// True when nothing is on top of the revision.
     package var isUnchanged: Bool {
         sentLayer == nil && layer.deleted.isEmpty && layer.members.isEmpty

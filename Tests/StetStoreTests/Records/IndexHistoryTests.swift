@@ -109,9 +109,10 @@ struct IndexHistoryTests {
         let index = try library.file.index(.name)
         for revision in (1...40).map({ Revision($0) }) {
             let state = library.states[Int(revision.number)].values
+            let working = WorkingState(library.file.schema, at: revision)
             for (key, values) in state {
                 let found = try library.file.read { reader in
-                    try reader.objects(of: index, with: [values[0]], asOf: revision)
+                    try working.objects(of: index, with: [values[0]], reader)
                 }
                 #expect(found == [key.id], "\(revision)")
             }
