@@ -53,10 +53,7 @@ struct QuerySource: Sendable {
 
     func read<Result>(_ body: (QueryState) throws -> Result) throws -> Result {
         try store.file.read { reader in
-            guard let history else {
-                let state = WorkingState(store.file.schema, at: try reader.head().revision)
-                return try body(QueryState(reader, QueryState.View(state)))
-            }
+            guard let history else { return try body(QueryState(ofLastCommitIn: reader)) }
             let floor = try reader.floor()
             if history.revision < floor {
                 throw StoreError.historyTrimmed(history.revision, floor: floor, path: store.path)

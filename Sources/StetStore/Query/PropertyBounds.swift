@@ -63,9 +63,12 @@ struct PropertyBounds {
     private init?(of node: QueryNode, _ entity: Entity) {
         let (node, folding) = node.unfolded
         switch node {
-        case .property(.root, let slot) where entity.properties[slot].isOrdered:
+        case .property(.root, let slot):
+            // Read once: each read copies the property.
+            let property = entity.properties[slot]
+            guard property.isOrdered else { return nil }
             self.slot = slot
-            type = entity.properties[slot].type
+            type = property.type
             // Different lists and URLs may have equal keys.
             isExact = type != .list && type != .url
         case .id(.root):

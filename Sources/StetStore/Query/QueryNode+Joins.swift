@@ -1,8 +1,12 @@
 extension QueryNode {
     /// The conditions that must all be satisfied.
     var conjuncts: [QueryNode] {
-        if case .all(let nodes) = self { return nodes.flatMap(\.conjuncts) }
-        return [self]
+        guard case .all(let nodes) = self else { return [self] }
+        return nodes.contains(where: \.isConjunction) ? nodes.flatMap(\.conjuncts) : nodes
+    }
+
+    private var isConjunction: Bool {
+        if case .all = self { true } else { false }
     }
 
     /// The slot, the target's entity and the condition for the target, if the node reads only the

@@ -42,25 +42,26 @@ package final class QueryRun {
     ) throws -> QueryNode {
         let most = 8
         var isChanged = false
-        let conjuncts = try condition.conjuncts.map { conjunct in
-            guard let (slot, name, inner) = conjunct.lookingFromTarget,
+        var conjuncts = condition.conjuncts
+        for place in conjuncts.indices {
+            guard let (slot, name, inner) = conjuncts[place].lookingFromTarget,
                 state.schema.indexes(ofEntity: entity).contains(where: { index in
                     index.index.parts.contains { $0.slot == slot }
                 }), let target = state.schema.number(ofEntity: name)
-            else { return conjunct }
+            else { continue }
             var query = StoreQuery(entity: target, inner)
             query.limit = most + 1
             let run = try QueryRun(state, query)
             let access = try run.access()
-            if case .scan = access { return conjunct }
+            if case .scan = access { continue }
             var targets: [Value] = []
             try run.forEachMatchingID(access) { id in
                 targets.append(.reference(id))
                 return targets.count <= most
             }
-            if targets.count > most { return conjunct }
+            if targets.count > most { continue }
             isChanged = true
-            return .isIn(.property(.root, slot: slot), targets)
+            conjuncts[place] = .isIn(.property(.root, slot: slot), targets)
         }
         return isChanged ? .all(conjuncts) : condition
     }

@@ -86,7 +86,7 @@ package final class QueryState {
     /// The free part of the last of them.
     private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     /// The facts of each entity that the query has read.
-    private var facts: [Facts]
+    private var facts: [Facts?]
     // Not checked at each access: nothing runs while it counts.
     @exclusivity(unchecked) private var counter = ReadLimit.Counter()
     let memberFacts = MemberFacts()
@@ -105,7 +105,7 @@ package final class QueryState {
     }
 
     /// The facts of one entity that a query has read, to be used again.
-    private struct Facts {
+    private final class Facts {
         var pending: Overlay?
         var overlays: [SlotSet: Overlay] = [:]
         /// The objects that others refer to; nil stands for one that does not exist.
@@ -117,7 +117,14 @@ package final class QueryState {
         self.reader = StoreReader(reader.transaction, reader.file)
         self.view = view
         schema = reader.file.schema
-        facts = Array(repeating: Facts(), count: schema.entities.count)
+        facts = Array(repeating: nil, count: schema.entities.count)
+    }
+
+    /// Creates the state of the last commit.
+    package convenience init(ofLastCommitIn reader: borrowing StoreReader) throws {
+        let revision = try reader.head().revision
+        self.init(reader, View(WorkingState(reader.file.schema, at: revision)))
+        isOfLastRevision = true
     }
 
     deinit {
@@ -128,6 +135,13 @@ package final class QueryState {
     package var revision: Revision { view.revision }
 
     func entity(_ number: EntityNumber) -> Entity { schema.entities[number] }
+
+    private func facts(of entity: EntityNumber) -> Facts {
+        if let known = facts[entity.index] { return known }
+        let made = Facts()
+        facts[entity.index] = made
+        return made
+    }
 
     /// Counts something that is read without its record.
     ///
@@ -180,12 +194,11 @@ package final class QueryState {
     /// Returns an object that others refer to; such objects are cached because they are read
     /// repeatedly.
     func target(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
-        if let row = facts[entity.index].targets[id] { return row }
+        let facts = facts(of: entity)
+        if let row = facts.targets[id] { return row }
         let row = try row(entity, id)
-        if facts[entity.index].targets.count >= Self.keptRowCount {
-            facts[entity.index].targets = [:]
-        }
-        facts[entity.index].targets[id] = .some(row)
+        if facts.targets.count >= Self.keptRowCount { facts.targets = [:] }
+        facts.targets[id] = .some(row)
         return row
     }
 
@@ -245,13 +258,14 @@ package final class QueryState {
 
     /// Returns the objects with pending changes.
     func pending(_ entity: EntityNumber) throws -> Overlay {
-        if let overlay = facts[entity.index].pending { return overlay }
+        let facts = facts(of: entity)
+        if let overlay = facts.pending { return overlay }
         var overlay = Overlay()
         for (id, body) in try view.pending(entity) {
             overlay.ids.insert(id)
             overlay.rows[id] = try body.map { try row(id, .zero, keep($0.bytes), entity) }
         }
-        facts[entity.index].pending = overlay
+        facts.pending = overlay
         return overlay
     }
 
@@ -259,7 +273,8 @@ package final class QueryState {
     /// between the revision and the last commit, which references and indexes describe.
     func overlay(_ entity: EntityNumber, differingIn slots: SlotSet) throws -> Overlay {
         if isOfLastRevision { return try pending(entity) }
-        if let overlay = facts[entity.index].overlays[slots] { return overlay }
+        let facts = facts(of: entity)
+        if let overlay = facts.overlays[slots] { return overlay }
         var overlay = try pending(entity)
         let foreign = try view.state.foreignObjects(
             ofEntity: entity, differingIn: slots, reader)
@@ -267,7 +282,7 @@ package final class QueryState {
         for id in foreign where overlay.ids.insert(id).inserted {
             overlay.rows[id] = try foreignRow(entity, id)
         }
-        facts[entity.index].overlays[slots] = overlay
+        facts.overlays[slots] = overlay
         return overlay
     }
 
@@ -345,12 +360,13 @@ package final class QueryState {
 
     /// Returns a search, whose result is kept.
     func textSearch(_ match: TextMatch, _ entity: EntityNumber) throws -> TextHits {
-        if let search = facts[entity.index].searches[match] { return search }
+        let facts = facts(of: entity)
+        if let search = facts.searches[match] { return search }
         guard let index = schema.textIndex(ofEntity: entity) else {
             trap("a query searches \(self.entity(entity).name), which has no searchable attribute")
         }
         let search = try TextHits(match, index, schema)
-        facts[entity.index].searches[match] = search
+        facts.searches[match] = search
         return search
     }
 

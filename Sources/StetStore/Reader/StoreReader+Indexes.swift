@@ -49,7 +49,7 @@ package struct IndexRange: Sendable {
             }
         }
         self.lower = try limit(lower)
-        self.upper = try limit(upper)
+        self.upper = try lower == nil && upper == nil ? self.lower : limit(upper)
     }
 
     /// Creates the range of the objects whose next value is a text with a prefix, as far as its
@@ -86,9 +86,11 @@ package struct IndexRange: Sendable {
         func excludesAlike(_ limit: Limit) -> Bool {
             !limit.isIncluded && limit.key.count <= IndexKey.valuesByteLimit
         }
-        var range = KeyRange(lower: alike(lower).lower, upper: alike(upper).upper)
-        if excludesAlike(lower), let end = alike(lower).upper { range.lower = end }
-        if excludesAlike(upper) { range.upper = alike(upper).lower }
+        let first = alike(lower)
+        let last = upper.key == lower.key ? first : alike(upper)
+        var range = KeyRange(lower: first.lower, upper: last.upper)
+        if excludesAlike(lower), let end = first.upper { range.lower = end }
+        if excludesAlike(upper) { range.upper = last.lower }
         guard let position else { return range }
         let isTruncated = position.values.count >= IndexKey.valuesByteLimit
         var key = bytes(position.values)

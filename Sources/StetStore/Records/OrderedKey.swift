@@ -35,6 +35,7 @@ package struct OrderedKey: Hashable, Sendable {
     /// order.
     package init?(_ values: [Value], byteLimit: Int = Self.byteLimit) {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(48)
         for value in values {
             guard Self.append(value, to: &bytes) else { return nil }
         }
@@ -82,9 +83,9 @@ package struct OrderedKey: Hashable, Sendable {
         case .double(let value): append(value, to: &bytes)
         case .date(let value): append(value.timeIntervalSinceReferenceDate, to: &bytes)
         case .decimal(let value): append(value, to: &bytes)
-        case .string(let text): append(escaped: normalized(text).utf8, to: &bytes)
-        case .url(let url): append(escaped: url.absoluteString.utf8, to: &bytes)
-        case .data(let data): append(escaped: data, to: &bytes)
+        case .string(let text): append(escaped: normalized(text), to: &bytes)
+        case .url(let url): append(escaped: url.absoluteString, to: &bytes)
+        case .data(let data): data.withUnsafeBytes { append(escaped: $0, to: &bytes) }
         case .uuid(let uuid): withUnsafeBytes(of: uuid.uuid) { bytes.append(contentsOf: $0) }
         case .reference(let id), .placed(let id, _):
             withUnsafeBytes(of: id.uuid.uuid) { bytes.append(contentsOf: $0) }
@@ -207,22 +208,22 @@ package struct OrderedKey: Hashable, Sendable {
         bytes += isNegative ? payload.map { ~$0 } : payload
     }
 
-    private static func append(escaped text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-        if let start = text.baseAddress, memchr(start, 0, text.count) != nil {
-            return append(escaped: AnySequence(text), to: &bytes)
-        }
-        bytes.append(contentsOf: text)
-        bytes.append(Tag.end)
-        bytes.append(Tag.end)
+    private static func append(escaped text: consuming String, to bytes: inout [UInt8]) {
+        text.withUTF8 { append(escaped: UnsafeRawBufferPointer($0), to: &bytes) }
     }
 
     /// Appends text with 0 escaped as 0 255, and 0 0 as the end mark.
-    private static func append(escaped text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
-        for byte in text {
-            bytes.append(byte)
-            if byte == 0 { bytes.append(255) }
+    private static func append(escaped text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        if let start = text.baseAddress, memchr(start, 0, text.count) != nil {
+            for byte in text {
+                bytes.append(byte)
+                if byte == 0 { bytes.append(255) }
+            }
+        } else {
+            bytes.append(contentsOf: text)
         }
-        bytes += [0, 0]
+        bytes.append(Tag.end)
+        bytes.append(Tag.end)
     }
 
     private static func normalized(_ text: String) -> String {
