@@ -346,9 +346,7 @@ package final class QueryRun {
         let overlay = try overlay(reading: nodes)
         let leavesOut = !overlay.ids.isEmpty
         var frame = QueryFrame(state)
-        var covered =
-            isCovered(by: ordered.index, reading: nodes, isMet: ordered.isExact)
-            ? CoveredRows(state, ordered.index, keepsRows: keepsRows) : nil
+        var covered = coveredRows(of: ordered, reading: nodes, keepsRows: keepsRows)
         try forEachEntry(ordered, from: position) { id, entry in
             if leavesOut, overlay.ids.contains(id) { return true }
             let shown = try covered?.row(id, entry) ?? state.storedRow(query.entity, id)

@@ -73,6 +73,12 @@ package struct IndexRange: Sendable {
         return upper.isIncluded ? behindUpper <= 0 : behindUpper < 0
     }
 
+    /// True when the keys of `entries` without a position are those of the range, except for
+    /// truncated ones.
+    var isOfWholeKeys: Bool {
+        max(lower.key.count, upper.key.count) <= IndexKey.valuesByteLimit
+    }
+
     /// Returns a range of keys that contains all entries of the range, and possibly others.
     ///
     /// With `position`, it excludes entries before it or, when descending, after it.
@@ -152,9 +158,12 @@ extension StoreReader {
         var alike = AlikeEntries()
         let table = try file.projection.tableOfIndexes
         let entries = range.entries(from: position, descending: descending).intersection(bounds)
+        // A position may be outside of the range.
+        let areInside = position == nil && range.isOfWholeKeys
         var goesOn = true
         try transaction.scan(table, entries, descending: descending) { key, value in
-            goesOn = try visit((key, value), of: index, in: range, descending, &alike, body)
+            goesOn = try visit(
+                (key, value), of: index, in: range, isInside: areInside, descending, &alike, body)
             return goesOn
         }
         if goesOn { _ = try alike.give(descending, body) }
@@ -163,15 +172,16 @@ extension StoreReader {
     /// Calls `body` with the object of an entry, unless it has to wait for those alike; returns
     /// false when no more are wanted.
     private func visit(
-        _ stored: StoredEntry, of index: NumberedIndex, in range: IndexRange, _ descending: Bool,
-        _ alike: inout AlikeEntries, _ body: (ObjectID, StoredEntry?) throws -> Bool
+        _ stored: StoredEntry, of index: NumberedIndex, in range: IndexRange, isInside: Bool,
+        _ descending: Bool, _ alike: inout AlikeEntries, _ body: (ObjectID, StoredEntry?) throws -> Bool
     ) throws -> Bool {
         let entry = try IndexKey(stored.key)
         if !alike.isEmpty, !alike.begin(with: entry.values) {
             guard try alike.give(descending, body) else { return false }
         }
         if !entry.isTruncated {
-            return range.contains(entry.values) ? try body(entry.id, stored) : true
+            let isWanted = isInside || range.contains(entry.values)
+            return isWanted ? try body(entry.id, stored) : true
         }
         if let values = try values(of: index, entry.id), values.withUnsafeBytes(range.contains) {
             alike.add(entry, values)

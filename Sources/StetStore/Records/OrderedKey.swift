@@ -151,8 +151,16 @@ package struct OrderedKey: Hashable, Sendable {
     package static func skip(
         _ key: UnsafeRawBufferPointer, at offset: inout Int, _ property: Property
     ) throws(DecodingFailure) {
+        try skip(key, at: &offset, property.type, property.elements)
+    }
+
+    /// Moves an offset in a key behind a value of a type.
+    static func skip(
+        _ key: UnsafeRawBufferPointer, at offset: inout Int, _ type: ValueType,
+        _ elements: [ValueType] = []
+    ) throws(DecodingFailure) {
         var reader = ByteReader(UnsafeRawBufferPointer(rebasing: key[offset...]))
-        try skip(&reader, property.type, property.elements)
+        try skip(&reader, type, elements)
         offset += reader.offset
     }
 

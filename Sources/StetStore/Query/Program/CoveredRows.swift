@@ -8,7 +8,8 @@ import StetLMDB
 struct CoveredRows: ~Copyable {
     private let state: QueryState
     private let propertyCount: Int
-    private let parts: [(slot: Slot, type: ValueType)]
+    /// The parts of the index up to the last one that is read.
+    private let parts: [(slot: Slot, type: ValueType, isRead: Bool)]
     private let keepsRows: Bool
     private var writer = RecordWriter(capacity: 256)
 
@@ -24,15 +25,22 @@ struct CoveredRows: ~Copyable {
             && index.index.parts.allSatisfy { OrderedKey.isReadable(entity.properties[$0.slot]) }
     }
 
-    /// Creates the rows of an index, which contains all that is read of them.
+    /// Creates the rows of an index, which contains all that is read of them: the properties in
+    /// `slots`, or all of the index.
     ///
     /// Unless the rows are kept, each must be used before the next one is made.
-    init(_ state: QueryState, _ index: NumberedIndex, keepsRows: Bool) {
+    init(
+        _ state: QueryState, _ index: NumberedIndex, keepsRows: Bool, reading slots: [Slot]? = nil
+    ) {
         let properties = state.entity(index.entity).properties
         self.state = state
         self.keepsRows = keepsRows
         propertyCount = properties.count
-        parts = index.index.parts.map { ($0.slot, properties[$0.slot].type.widest) }
+        let parts = index.index.parts.map { part in
+            (part.slot, properties[part.slot].type.widest, slots?.contains(part.slot) ?? true)
+        }
+        let end = parts.lastIndex(where: \.2).map { $0 + 1 } ?? 0
+        self.parts = Array(parts[..<end])
     }
 
     /// Returns an object with the values of its entry; nil when they are in its record only.
@@ -49,14 +57,31 @@ struct CoveredRows: ~Copyable {
         writer.buffer.count = 0
         writer.begin(propertyCount: propertyCount)
         var offset = 0
-        for (slot, type) in parts {
-            let isShown = try OrderedKey.read(values, at: &offset, type, slot: slot, to: &writer)
-            if !isShown { return nil }
+        for (slot, type, isRead) in parts {
+            if isRead {
+                guard try OrderedKey.read(values, at: &offset, type, slot: slot, to: &writer)
+                else { return nil }
+            } else {
+                try OrderedKey.skip(values, at: &offset, type)
+            }
         }
         try state.visit()
         let body = writer.buffer.bytes
         return try QueryState.Row(
             id: id, revision: .zero, body: keepsRows ? state.keep(body) : body,
             propertyCount: propertyCount)
+    }
+}
+
+extension [QueryNode] {
+    /// The slots of the properties of the queried object that the nodes are; nil when one is
+    /// something else.
+    var slotsOfRoot: [Slot]? {
+        var slots: [Slot] = []
+        for node in self {
+            guard case .property(.root, let slot) = node else { return nil }
+            slots.append(slot)
+        }
+        return slots
     }
 }
