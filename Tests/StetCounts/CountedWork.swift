@@ -17,7 +17,7 @@ enum CountedWork: String, CaseIterable {
     case twoHops = "W24"
     /// Each beside those before it, which a look at all of them would make grow with their number.
     case upsert = "upsert"
-    /// In a context that others have overtaken by many commits.
+    /// Finds objects by unique values in a context that others have overtaken.
     case lookUpBehind = "behind"
     case insertTexts = "texts"
     case derive = "derived"

@@ -60,7 +60,7 @@ struct QuerySource: Sendable {
             }
             let state = WorkingState(store.file.schema, since: history.changes)
             (state.sent, state.pending) = layers
-            defer { history.keep(state.foreign) }
+            defer { store.recentViews.keep(state.foreign, in: history) }
             return try body(
                 QueryState(reader, QueryState.View(state, pending: { pending[$0] ?? [:] })))
         }

@@ -1,6 +1,5 @@
 public import FoundationEssentials
 public import StetStore
-import Synchronization
 
 extension Store {
     /// A read-only view of a store at a revision, with the queries of the store.
@@ -49,51 +48,6 @@ extension Store {
             of id: ObjectID, in type: M.Type, _ relationship: (M.Fields) -> ToManyField<Member>
         ) throws -> [Member.Snapshot] {
             try source.members(of: id, in: type, relationship)
-        }
-    }
-}
-
-/// The objects that have changed since the revision of a view, as far as reads have needed them.
-package final class ViewHistory: Sendable {
-    let revision: Revision
-    private let known: Mutex<ForeignChanges>
-
-    init(_ revision: Revision) {
-        self.revision = revision
-        known = Mutex(ForeignChanges(since: revision))
-    }
-
-    package var changes: ForeignChanges { known.withLock { $0 } }
-
-    /// Keeps the changes that a read has found.
-    func keep(_ changes: ForeignChanges) {
-        known.withLock { if $0.areIncluded(in: changes) { $0 = changes } }
-    }
-}
-
-/// The histories of the revisions that were viewed last.
-///
-/// Views of one revision, such as those of the requests of a service, share one, so that the commits
-/// since are examined once and not for each view. Of those with many changes only the last is kept.
-package final class RecentViews: Sendable {
-    /// The number of revisions that are remembered.
-    package static let limit = 4
-    /// The number of changes that are many.
-    private static let manyChanges = 100_000
-
-    private let histories = Mutex<[ViewHistory]>([])
-
-    package init() {}
-
-    /// Returns the history of a revision, which becomes the last of those that are remembered.
-    package func history(of revision: Revision) -> ViewHistory {
-        histories.withLock { histories in
-            let known = histories.first { $0.revision == revision }
-            let history = known ?? ViewHistory(revision)
-            histories.removeAll { $0 === known || $0.changes.changeCount > Self.manyChanges }
-            histories.append(history)
-            histories.removeFirst(max(histories.count - Self.limit, 0))
-            return history
         }
     }
 }

@@ -235,6 +235,7 @@ extension DestructiveAction {
         let loss = DestructiveAction.HistoryLoss(try file.redactionPlan(requests)).destruction(
             "Redact", title, entity: M._$name, store.configuration.messages)
         self.init(plan: loss, logger: store.configuration.logger) {
+            defer { store.recentViews.forget() }
             try StoreNode(file).redact(requests)
         }
     }

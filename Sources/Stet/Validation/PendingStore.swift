@@ -61,8 +61,8 @@ public final class PendingStore {
     ///
     /// - Precondition: the property is `.unique`, or the properties are those of a `#Unique`
     ///   without condition.
-    /// - Complexity: a few reads, and O(changes in the store since the context's revision); the
-    ///   first call for a property also reads the changes.
+    /// - Complexity: a few reads; the first call for a property also reads the changes, and those
+    ///   in the store since the context's revision.
     public func object<M: Model, T: StoredValue, each Other: StoredValue>(
         _ type: M.Type, where property: KeyPath<M.Snapshot, T>,
         _ otherProperties: repeat KeyPath<M.Snapshot, each Other>, is value: T,

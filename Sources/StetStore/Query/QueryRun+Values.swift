@@ -97,22 +97,6 @@ extension QueryRun {
         return CoveredRows.areIn(index, reading: slots, of: state.entity(query.entity))
     }
 
-    /// Returns the objects of the entries of an index in order; nil when they do not contain all
-    /// that is read.
-    ///
-    /// Rows that are not kept are not compared, so that they do not need what the order reads.
-    func coveredRows(
-        of ordered: QueryPath.OrderedRange, reading nodes: [QueryNode]?, keepsRows: Bool
-    ) -> CoveredRows? {
-        guard isCovered(by: ordered.index, reading: nodes, isMet: ordered.isExact) else {
-            return nil
-        }
-        let isWhole = keepsRows || !ordered.isExact
-        return CoveredRows(
-            state, ordered.index, keepsRows: keepsRows,
-            reading: isWhole ? nil : nodes?.slotsOfRoot)
-    }
-
     /// Returns the slot whose stored bytes alone are the value of a node, of a type; nil where the
     /// value must be computed, or converted.
     package func storedSlot(of node: QueryNode, _ type: ValueType) -> Slot? {

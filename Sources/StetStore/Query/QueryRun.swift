@@ -346,7 +346,7 @@ package final class QueryRun {
         let overlay = try overlay(reading: nodes)
         let leavesOut = !overlay.ids.isEmpty
         var frame = QueryFrame(state)
-        var covered = coveredRows(of: ordered, reading: nodes, keepsRows: keepsRows)
+        var covered = CoveredRows(of: ordered, self, reading: nodes, keepsRows: keepsRows)
         try forEachEntry(ordered, from: position) { id, entry in
             if leavesOut, overlay.ids.contains(id) { return true }
             let shown = try covered?.row(id, entry) ?? state.storedRow(query.entity, id)

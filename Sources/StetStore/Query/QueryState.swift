@@ -105,7 +105,7 @@ package final class QueryState {
     }
 
     /// The facts of one entity that a query has read, to be used again.
-    private final class Facts {
+    final class Facts {
         var pending: Overlay?
         var overlays: [SlotSet: Overlay] = [:]
         /// The objects that others refer to; nil stands for one that does not exist.
@@ -136,7 +136,7 @@ package final class QueryState {
 
     func entity(_ number: EntityNumber) -> Entity { schema.entities[number] }
 
-    private func facts(of entity: EntityNumber) -> Facts {
+    func facts(of entity: EntityNumber) -> Facts {
         if let known = facts[entity.index] { return known }
         let made = Facts()
         facts[entity.index] = made
@@ -356,18 +356,6 @@ package final class QueryState {
     /// Returns whether the index of an entity describes too few of its objects to be used.
     func isFarBehind(ofEntity entity: EntityNumber) throws -> Bool {
         try isFarBehind(recordCount: reader.recordCount(ofEntity: entity))
-    }
-
-    /// Returns a search, whose result is kept.
-    func textSearch(_ match: TextMatch, _ entity: EntityNumber) throws -> TextHits {
-        let facts = facts(of: entity)
-        if let search = facts.searches[match] { return search }
-        guard let index = schema.textIndex(ofEntity: entity) else {
-            trap("a query searches \(self.entity(entity).name), which has no searchable attribute")
-        }
-        let search = try TextHits(match, index, schema)
-        facts.searches[match] = search
-        return search
     }
 
     /// The data that is common to all records of an entity.

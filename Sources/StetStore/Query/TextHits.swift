@@ -254,3 +254,17 @@ extension QueryNode {
         return []
     }
 }
+
+extension QueryState {
+    /// Returns a search, whose result is kept.
+    func textSearch(_ match: TextMatch, _ entity: EntityNumber) throws -> TextHits {
+        let facts = facts(of: entity)
+        if let search = facts.searches[match] { return search }
+        guard let index = schema.textIndex(ofEntity: entity) else {
+            trap("a query searches \(self.entity(entity).name), which has no searchable attribute")
+        }
+        let search = try TextHits(match, index, schema)
+        facts.searches[match] = search
+        return search
+    }
+}

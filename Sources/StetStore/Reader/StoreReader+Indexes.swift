@@ -173,7 +173,8 @@ extension StoreReader {
     /// false when no more are wanted.
     private func visit(
         _ stored: StoredEntry, of index: NumberedIndex, in range: IndexRange, isInside: Bool,
-        _ descending: Bool, _ alike: inout AlikeEntries, _ body: (ObjectID, StoredEntry?) throws -> Bool
+        _ descending: Bool, _ alike: inout AlikeEntries,
+        _ body: (ObjectID, StoredEntry?) throws -> Bool
     ) throws -> Bool {
         let entry = try IndexKey(stored.key)
         if !alike.isEmpty, !alike.begin(with: entry.values) {

@@ -105,17 +105,25 @@ package struct ForeignChanges: Sendable {
         return found
     }
 
-    /// Returns the keys that the changed objects had in an index.
+    /// Returns the keys that the changed objects had in an index; nil when more than `limit`
+    /// objects have changed.
     ///
-    /// - Throws: `StoreError.Code.snapshotTooOld` when commits since `base` were trimmed.
+    /// - Throws: `StoreError.Code.historyTrimmed` when commits since `base` were trimmed.
+    /// - Complexity: O(1) unless anything was written since the last call for the index.
     mutating func keys(
-        of index: NumberedIndex, _ reader: borrowing StoreReader
-    ) throws -> FormerKeys {
-        let slots = index.slots(in: reader.file.schema)
-        let changed = try objects(
-            ofEntity: index.entity, differingIn: slots, reader, limit: .max)
+        of index: NumberedIndex, _ reader: borrowing StoreReader, limit: Int
+    ) throws -> FormerKeys? {
+        let floor = try reader.floor()
+        if base < floor {
+            throw StoreError.historyTrimmed(base, floor: floor, path: reader.file.path)
+        }
+        guard try extend(reader, limit: limit) else { return nil }
         records.use(in: reader)
-        return try records.keys(of: index, ofObjects: changed, asOf: base, reader)
+        if let known = records.keys[index.number] { return known }
+        let changed = differing(index.entity, index.slots(in: reader.file.schema))
+        let found = try FormerKeys(of: index, ofObjects: changed, asOf: base, reader)
+        records.keys[index.number] = found
+        return found
     }
 
     /// Returns the lists at an end that may have changed; nil when more than `limit` objects have
@@ -143,8 +151,8 @@ package struct ForeignChanges: Sendable {
 
     private var listCount: Int { lists.values.reduce(0) { $0 + $1.count } }
 
-    /// The number of objects and of lists of links that are remembered.
-    package var changeCount: Int { count + listCount }
+    /// The number of objects and of lists that are remembered.
+    var changeCount: Int { references.values.reduce(count + listCount) { $0 + $1.members.count } }
 
     /// Returns whether other changes since the same revision include these.
     package func areIncluded(in other: ForeignChanges) -> Bool {

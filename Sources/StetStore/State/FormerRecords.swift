@@ -11,8 +11,8 @@ package struct FormerRecords: Sendable {
     }
 
     private var records: [ObjectKey: Record?] = [:]
-    /// The keys of objects in each index that they were requested of.
-    private var keys: [Int: FormerKeys] = [:]
+    /// The keys of the objects in indexes that were requested, by the number of the index.
+    var keys: [Int: FormerKeys] = [:]
     /// The commit that the records were read in.
     private var source = Environment.CommitNumber(transaction: -1, reopeningCount: 0)
     /// The bytes that are left for records, with about 100 for each entry.
@@ -36,17 +36,6 @@ package struct FormerRecords: Sendable {
         room -= byteCount
         records[key] = .some(record)
     }
-
-    /// Returns the keys that objects had in an index.
-    mutating func keys(
-        of index: NumberedIndex, ofObjects ids: [ObjectID], asOf revision: Revision,
-        _ reader: borrowing StoreReader
-    ) throws -> FormerKeys {
-        if let known = keys[index.number] { return known }
-        let found = try FormerKeys(of: index, ofObjects: ids, asOf: revision, reader)
-        keys[index.number] = found
-        return found
-    }
 }
 
 /// The keys that changed objects had in an index at a revision.
@@ -55,7 +44,7 @@ struct FormerKeys: Sendable {
     private var objects: [[UInt8]: [ObjectID]] = [:]
 
     /// Reads the keys of objects.
-    fileprivate init(
+    init(
         of index: NumberedIndex, ofObjects ids: [ObjectID], asOf revision: Revision,
         _ reader: borrowing StoreReader
     ) throws {
@@ -63,13 +52,13 @@ struct FormerKeys: Sendable {
         let membership = index.membership(in: reader.file.schema)
         let entity = reader.file.schema.entities[index.entity]
         for id in ids {
-            let key: [UInt8]? = try reader.withRecord(
+            let key: [UInt8]?? = try reader.withRecord(
                 ofEntity: index.entity, id, asOf: revision
             ) { record in
                 let body = try RecordBody(record.body, of: entity)
                 return try membership.contains(id, body) ? index.index.key(of: body) : nil
-            } ?? nil
-            if let key { objects[key, default: []].append(id) }
+            }
+            if let key, let key { objects[key, default: []].append(id) }
         }
     }
 

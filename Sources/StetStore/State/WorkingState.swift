@@ -106,18 +106,33 @@ package final class WorkingState {
         try foreign.objects(ofEntity: entity, differingIn: slots, reader, limit: limit)
     }
 
-    /// Returns the objects with these values of an index at the revision, in no particular order.
+    /// Returns the objects with these values of all properties of an index at the revision, in no
+    /// particular order.
     ///
     /// - Complexity: O(objects with such values), plus O(changes since the revision) for the first
-    ///   call for an index, and for the first one after each later commit.
+    ///   call for an index, and for the first one after anything was written; and for each call
+    ///   while more objects have changed than are remembered.
     package func objects(
         of index: NumberedIndex, with values: [Value], _ reader: borrowing StoreReader
     ) throws -> [ObjectID] {
         let present = try reader.objects(of: index, with: values)
         if try reader.head().revision <= revision { return present }
-        let former = try foreign.keys(of: index, reader)
+        let former = try formerKeys(of: index, reader)
         return present.filter { !former.hasChanged($0) }
             + former.objects(at: try index.index.key(of: values))
+    }
+
+    private func formerKeys(
+        of index: NumberedIndex, _ reader: borrowing StoreReader
+    ) throws -> FormerKeys {
+        if let known = try foreign.keys(of: index, reader, limit: limit) { return known }
+        // Not kept: a context that is too far behind for its members finds unique values all the
+        // same.
+        var all = ForeignChanges(since: revision)
+        guard let keys = try all.keys(of: index, reader, limit: .max) else {
+            trap("there is no limit")
+        }
+        return keys
     }
 
     /// True when nothing is on top of the revision.

@@ -1,4 +1,5 @@
 import Stet
+import StetStore
 import StetTestSupport
 import Testing
 
@@ -17,7 +18,13 @@ import Testing
 
     private let store: Store
 
-    init() throws { store = try Store.inMemory(for: Spice.self) }
+    init() throws { try self.init(maximumLag: 100_000) }
+
+    private init(maximumLag: Int) throws {
+        var configuration = Store.Configuration()
+        configuration.maximumLag = maximumLag
+        store = try Store.inMemory(for: Spice.self, configuration: configuration)
+    }
 
     /// A context, and what it shows.
     private struct Reader {
@@ -35,8 +42,8 @@ import Testing
     private func reader() throws -> Reader {
         let context = store.context()
         let spices = try context.fetch(Spice.self).all()
-        return Reader(
-            context: context, ids: Dictionary(uniqueKeysWithValues: spices.map { ($0.name, $0.id) }))
+        let ids = Dictionary(uniqueKeysWithValues: spices.map { ($0.name, $0.id) })
+        return Reader(context: context, ids: ids)
     }
 
     private func edit(_ random: inout SeededGenerator) throws {
@@ -61,12 +68,14 @@ import Testing
         try context.save()
     }
 
-    @Test(arguments: 1...6) func aLookUpFindsTheObjectsOfTheRevision(seed: UInt64) throws {
+    @Test(arguments: 1...6, [3, 100_000])
+    func aLookUpFindsTheObjectsOfTheRevision(seed: UInt64, maximumLag: Int) throws {
         var random = SeededGenerator(seed: seed)
-        var readers = [try reader()]
+        let tests = try EarlierLookUpTests(maximumLag: maximumLag)
+        var readers = [try tests.reader()]
         for _ in 0..<60 {
-            try edit(&random)
-            readers.append(try reader())
+            try tests.edit(&random)
+            readers.append(try tests.reader())
             for reader in readers.shuffled(using: &random).prefix(4) {
                 #expect(try reader.wrongNames() == [], "revision \(reader.context.revision)")
             }
@@ -74,6 +83,25 @@ import Testing
         for reader in readers {
             #expect(try reader.wrongNames() == [], "revision \(reader.context.revision)")
         }
+    }
+
+    /// Returns the objects that have the values of a new one according to a context.
+    private func holders(
+        _ context: ManagedContext, of name: String, price: Int = 0
+    ) throws -> [ObjectID] {
+        let spice = Spice(name)
+        (spice.price, spice.isListed) = (price, true)
+        context.insert(spice)
+        defer { context.delete(spice) }
+        func found<T: StoredValue>(_ property: KeyPath<Spice.Snapshot, T>) throws -> [ObjectID] {
+            do {
+                _ = try spice.validate(property)
+                return []
+            } catch let error as ValidationError {
+                return error.violations.flatMap(\.others)
+            }
+        }
+        return try found(\.name) + found(\.price)
     }
 
     @Test func anIndexWithAConditionHasTheObjectsThatMetItThen() throws {
@@ -87,21 +115,20 @@ import Testing
         pepper.isListed = true
         saffron.isListed = false
         try context.save()
-        /// Returns the object that has a price according to the early context.
-        func holder(of price: Int) throws -> [ObjectID] {
-            let spice = Spice("salt")
-            (spice.price, spice.isListed) = (price, true)
-            early.insert(spice)
-            defer { early.delete(spice) }
-            do {
-                _ = try spice.validate(\.price)
-                return []
-            } catch let error as ValidationError {
-                return error.violations.flatMap(\.others)
-            }
-        }
-        #expect(try holder(of: 7) == [])
-        #expect(try holder(of: 9) == [saffron.id])
+        #expect(try holders(early, of: "salt", price: 7) == [])
+        #expect(try holders(early, of: "salt", price: 9) == [saffron.id])
+    }
+
+    @Test func aValueIsTakenAsItWasThen() throws {
+        let context = store.context()
+        let spice = Spice("salt")
+        context.insert(spice)
+        try context.save()
+        let early = store.context()
+        spice.name = "sugar"
+        try context.save()
+        #expect(try holders(early, of: "salt") == [spice.id])
+        #expect(try holders(early, of: "sugar") == [])
     }
 
     @Test func noObjectIsFoundByARedactedValue() throws {
@@ -113,7 +140,26 @@ import Testing
         context.delete(spice)
         try context.save()
         #expect(try early.object(Spice.self, where: \.name, is: "salt")?.id == spice.id)
+        #expect(try holders(early, of: "salt") == [spice.id])
         try store.requestRedaction(of: Spice.self, id: spice.id, \.name).confirm()
         #expect(try early.object(Spice.self, where: \.name, is: "salt") == nil)
+        #expect(try holders(early, of: "salt") == [])
+    }
+
+    @Test func nothingIsFoundOnceItsHistoryIsTrimmed() throws {
+        let context = store.context()
+        let spice = Spice("salt")
+        context.insert(spice)
+        try context.save()
+        let early = store.context()
+        for name in ["sugar", "mint"] {
+            spice.name = name
+            try context.save()
+        }
+        #expect(try early.object(Spice.self, where: \.name, is: "salt")?.id == spice.id)
+        try store.requestTrim(before: 4).confirm()
+        #expect {
+            try early.object(Spice.self, where: \.name, is: "salt")
+        } throws: { ($0 as? StoreError)?.code == .historyTrimmed }
     }
 }

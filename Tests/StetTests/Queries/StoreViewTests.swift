@@ -1,5 +1,6 @@
 import Foundation
 import Stet
+import StetStore
 import StetTestModels
 import StetTestSupport
 import Testing
@@ -121,8 +122,32 @@ import Testing
             #expect(try view.fetch(IndexedBox.self) { $0.name > "1" }.ids() == [])
             let known = store.recentViews.history(of: 1).changes
             #expect(known.end == Revision(UInt64(number)))
-            #expect(known.changeCount == number)
         }
+        let known = store.recentViews.history(of: 1)
+        context.delete(box)
+        try context.save()
+        try store.requestRedaction(of: IndexedBox.self, id: box.id, \.name).confirm()
+        #expect(store.recentViews.history(of: 1) !== known)
+    }
+
+    @Test(arguments: [4, 5]) func historiesOfManyChangesAreNotRemembered(limit: Int) throws {
+        let scratch = try Scratch()
+        let context = scratch.store.context()
+        for number in 1...6 {
+            context.insert(Self.article(number))
+            try context.save()
+        }
+        let schema = scratch.store.file.schema
+        let entity = try #require(schema.number(ofEntity: "Article"))
+        var changes = ForeignChanges(since: 1)
+        _ = try scratch.store.file.read { reader in
+            try changes.objects(ofEntity: entity, differingIn: .all, reader, limit: .max)
+        }
+        let views = RecentViews(changeLimit: limit)
+        let history = views.history(of: 1)
+        views.keep(changes, in: history)
+        #expect((views.history(of: 1) === history) == (limit >= 5))
+        #expect(history.changes.end == 6)
     }
 
     @Test func theRevisionsThatWereViewedLastAreRemembered() {

@@ -25,6 +25,23 @@ struct CoveredRows: ~Copyable {
             && index.index.parts.allSatisfy { OrderedKey.isReadable(entity.properties[$0.slot]) }
     }
 
+    /// Creates the rows of a walk in the order of an index; nil when that does not contain all that
+    /// is read of them.
+    ///
+    /// Rows that are not kept are not compared, so that they do not need what the order reads.
+    init?(
+        of ordered: QueryPath.OrderedRange, _ run: QueryRun, reading nodes: [QueryNode]?,
+        keepsRows: Bool
+    ) {
+        guard run.isCovered(by: ordered.index, reading: nodes, isMet: ordered.isExact) else {
+            return nil
+        }
+        let isWhole = keepsRows || !ordered.isExact
+        self.init(
+            run.state, ordered.index, keepsRows: keepsRows,
+            reading: isWhole ? nil : nodes?.slotsOfRoot)
+    }
+
     /// Creates the rows of an index, which contains all that is read of them: the properties in
     /// `slots`, or all of the index.
     ///
