@@ -115,7 +115,8 @@ extension ManagedContext {
     /// - Complexity: O(edits since the last look-up by these properties), and a few reads. The
     ///   first look-up, and one after a save, an undo, a rollback or a restored snapshot, looks at
     ///   all pending changes. The first one, and one after a commit of others, looks at all changes
-    ///   in the store since this context's revision.
+    ///   in the store since this context's revision, as each does while others have changed more
+    ///   than `maximumLag` objects.
     public func object<M: Model, T: StoredValue, each Other: StoredValue>(
         _ type: M.Type, where property: KeyPath<M.Snapshot, T>,
         _ otherProperties: repeat KeyPath<M.Snapshot, each Other>, is value: T,

@@ -73,15 +73,10 @@ package struct IndexRange: Sendable {
         return upper.isIncluded ? behindUpper <= 0 : behindUpper < 0
     }
 
-    /// True when the keys of `entries` without a position are those of the range, except for
-    /// truncated ones.
-    var isOfWholeKeys: Bool {
-        max(lower.key.count, upper.key.count) <= IndexKey.valuesByteLimit
-    }
-
-    /// Returns a range of keys that contains all entries of the range, and possibly others.
+    /// Returns a range of keys that contains all entries of the range, and no others that are not
+    /// truncated.
     ///
-    /// With `position`, it excludes entries before it or, when descending, after it.
+    /// With `position`, it may have others, too, and excludes entries before it or, when descending, after it.
     func entries(from position: IndexPosition? = nil, descending: Bool = false) -> KeyRange {
         func bytes(_ key: [UInt8]) -> [UInt8] {
             IndexKey.numberBytes(index.number) + key.prefix(IndexKey.valuesByteLimit)
@@ -159,7 +154,7 @@ extension StoreReader {
         let table = try file.projection.tableOfIndexes
         let entries = range.entries(from: position, descending: descending).intersection(bounds)
         // A position may be outside of the range.
-        let areInside = position == nil && range.isOfWholeKeys
+        let areInside = position == nil
         var goesOn = true
         try transaction.scan(table, entries, descending: descending) { key, value in
             goesOn = try visit(

@@ -108,15 +108,13 @@ package struct ForeignChanges: Sendable {
     /// Returns the keys that the changed objects had in an index; nil when more than `limit`
     /// objects have changed.
     ///
-    /// - Throws: `StoreError.Code.historyTrimmed` when commits since `base` were trimmed.
+    /// - Throws: `StoreError.Code.snapshotTooOld` when commits since `base` were trimmed.
     /// - Complexity: O(1) unless anything was written since the last call for the index.
     mutating func keys(
         of index: NumberedIndex, _ reader: borrowing StoreReader, limit: Int
     ) throws -> FormerKeys? {
-        let floor = try reader.floor()
-        if base < floor {
-            throw StoreError.historyTrimmed(base, floor: floor, path: reader.file.path)
-        }
+        // The former keys are in the journal, also of changes that are known.
+        if try base < reader.floor() { throw tooOld(try reader.head()) }
         guard try extend(reader, limit: limit) else { return nil }
         records.use(in: reader)
         if let known = records.keys[index.number] { return known }

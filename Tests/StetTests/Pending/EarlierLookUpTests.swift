@@ -151,15 +151,20 @@ import Testing
         let spice = Spice("salt")
         context.insert(spice)
         try context.save()
-        let early = store.context()
+        let (early, asked) = (store.context(), store.context())
         for name in ["sugar", "mint"] {
             spice.name = name
             try context.save()
         }
-        #expect(try early.object(Spice.self, where: \.name, is: "salt")?.id == spice.id)
+        #expect(try asked.object(Spice.self, where: \.name, is: "salt")?.id == spice.id)
         try store.requestTrim(before: 4).confirm()
-        #expect {
-            try early.object(Spice.self, where: \.name, is: "salt")
-        } throws: { ($0 as? StoreError)?.code == .historyTrimmed }
+        for context in [early, asked] {
+            for name in ["salt", "mint", "pepper"] {
+                let error = #expect(throws: StoreError.self) {
+                    try context.object(Spice.self, where: \.name, is: name)
+                }
+                #expect(error?.code == .snapshotTooOld)
+            }
+        }
     }
 }

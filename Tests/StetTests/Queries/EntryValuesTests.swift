@@ -1,3 +1,4 @@
+import Foundation
 import Stet
 import Testing
 
@@ -10,6 +11,19 @@ import Testing
     init(_ rating: Int, _ title: String) {
         self.rating = rating
         self.title = title
+    }
+}
+
+@Model private final class Peak {
+    #Index<Peak>(\.name, \.code, \.height)
+    var name: String?
+    var code: UUID
+    var height: Int
+
+    init(_ name: String?, _ height: Int) {
+        self.name = name
+        code = UUID()
+        self.height = height
     }
 }
 
@@ -50,6 +64,22 @@ import Testing
         let some = context.fetch(Review.self).filter { $0.rating >= 1 }
         #expect(try some.values(of: \.rating).count == count)
         #expect(try some.limit(5).values(of: \.rating).count == 5)
+    }
+
+    /// What precedes a value in an entry is skipped, whether it shows its own value or not.
+    @Test func valuesBehindOthersAreShown() throws {
+        let store = try Store.inMemory(for: Peak.self)
+        let context = store.context()
+        let names = [
+            nil, "", "a", "a\0", "a\0b", "ab", String(repeating: "x", count: 600), "\u{e4}",
+        ]
+        for (height, name) in names.enumerated().reversed() { context.insert(Peak(name, height)) }
+        try context.save()
+        let peaks = store.fetch(Peak.self).sorted(by: \.name).then(by: \.code).then(by: \.height)
+        #expect(try peaks.values(of: \.height) == Array(names.indices))
+        #expect(try peaks.limit(3).offset(2).values(of: \.height) == [2, 3, 4])
+        #expect(try peaks.values(of: \.name) == names)
+        #expect(try peaks.values(of: \.height, \.name).map { $0.0 } == Array(names.indices))
     }
 
     @Test func valuesAreThoseOfTheObjects() throws {
