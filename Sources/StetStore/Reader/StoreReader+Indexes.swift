@@ -76,7 +76,8 @@ package struct IndexRange: Sendable {
     /// Returns a range of keys that contains all entries of the range, and no others that are not
     /// truncated.
     ///
-    /// With `position`, it may have others, too, and excludes entries before it or, when descending, after it.
+    /// With `position`, it may have others, too, and excludes entries before it or, when
+    /// descending, after it.
     func entries(from position: IndexPosition? = nil, descending: Bool = false) -> KeyRange {
         func bytes(_ key: [UInt8]) -> [UInt8] {
             IndexKey.numberBytes(index.number) + key.prefix(IndexKey.valuesByteLimit)

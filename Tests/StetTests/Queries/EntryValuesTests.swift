@@ -66,7 +66,7 @@ import Testing
         #expect(try some.limit(5).values(of: \.rating).count == 5)
     }
 
-    /// What precedes a value in an entry is skipped, whether it shows its own value or not.
+    /// Values that precede another in an entry are skipped, whether the entry shows them or not.
     @Test func valuesBehindOthersAreShown() throws {
         let store = try Store.inMemory(for: Peak.self)
         let context = store.context()
