@@ -85,6 +85,15 @@ import Testing
         }
     }
 
+    /// Returns a spice that is saved, and its context.
+    private func savedSalt() throws -> (context: ManagedContext, spice: Spice) {
+        let context = store.context()
+        let spice = Spice("salt")
+        context.insert(spice)
+        try context.save()
+        return (context, spice)
+    }
+
     /// Returns the objects that have the values of a new one according to a context.
     private func holders(
         _ context: ManagedContext, of name: String, price: Int = 0
@@ -120,10 +129,7 @@ import Testing
     }
 
     @Test func aValueIsTakenAsItWasThen() throws {
-        let context = store.context()
-        let spice = Spice("salt")
-        context.insert(spice)
-        try context.save()
+        let (context, spice) = try savedSalt()
         let early = store.context()
         spice.name = "sugar"
         try context.save()
@@ -132,10 +138,7 @@ import Testing
     }
 
     @Test func noObjectIsFoundByARedactedValue() throws {
-        let context = store.context()
-        let spice = Spice("salt")
-        context.insert(spice)
-        try context.save()
+        let (context, spice) = try savedSalt()
         let early = store.context()
         context.delete(spice)
         try context.save()
@@ -147,10 +150,7 @@ import Testing
     }
 
     @Test func nothingIsFoundOnceItsHistoryIsTrimmed() throws {
-        let context = store.context()
-        let spice = Spice("salt")
-        context.insert(spice)
-        try context.save()
+        let (context, spice) = try savedSalt()
         let (early, asked) = (store.context(), store.context())
         for name in ["sugar", "mint"] {
             spice.name = name
